@@ -1,0 +1,34 @@
+"""The course's own Sphinx extension: formulas, predictions, exercises, and what the pages load."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from course import formulas, npm, prediction
+
+STATIC = Path(__file__).parent / "static"
+
+
+def add_static_files(app: Sphinx) -> None:
+    """Offer this extension's files and the npm packages' files to every page, from folders Sphinx copies itself."""
+    packages = Path(app.outdir).parent / ".web"
+    katex = npm.install() / "katex" / "dist"
+    fonts = packages / "katex" / "fonts"
+    fonts.mkdir(parents=True, exist_ok=True)
+    shutil.copy(katex / "katex.min.css", packages / "katex")
+    for font in (katex / "fonts").glob("*.woff2"):
+        shutil.copy(font, fonts)
+    app.config.html_static_path += [str(STATIC), str(packages)]
+    app.add_css_file("course.css")
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    app.add_config_value("course_term", "", "html", [str])
+    app.add_config_value("course_solutions", True, "env", [bool])
+    app.connect("builder-inited", add_static_files)
+    for part in (formulas, prediction):
+        part.setup(app)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
