@@ -1,0 +1,58 @@
+"""Known wrong answers: what a student believed, as a function that computes it and a sentence that says it."""
+
+import copy
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from autograder import kit
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A belief that gives wrong answers.
+
+    `sentence` speaks to the student: what was done and what should be done, without the line of code.
+    `functions` holds the functions that come out wrong; the others of the exercise are right.
+    """
+
+    slug: str
+    sentence: str
+    functions: dict[str, Callable]
+
+
+def load(exercise: str) -> list[Misconception]:
+    """The misconceptions of `exercise`; the list is empty for an exercise that has none yet."""
+    module = f"{__name__}.{exercise}"
+    if importlib.util.find_spec(module) is None:
+        return []
+    return importlib.import_module(module).MISCONCEPTIONS
+
+
+def reproduces(misconception: Misconception, call: kit.Call) -> bool:
+    """Whether the misconception gives what the student's function gave (a value, or an exception of that type)."""
+    function = misconception.functions[call.function]
+    args, kwargs = copy.deepcopy((call.args, call.kwargs))
+    try:
+        value = function(*args, **kwargs)
+    except Exception as error:
+        value = kit.CallFailed("error", type(error).__name__)
+    return kit.same(value, call.value)
+
+
+def name_mistake(exercise: str, calls: Iterable[kit.Call]) -> Misconception | None:
+    """The one misconception that explains every recorded call of the functions that went wrong, else None.
+
+    Several that fit, or none, are no diagnosis. Pass all calls of one function to have that function explained.
+    """
+    calls = list(calls)
+    wrong = {call.function for call in calls if not call.ok}
+    if not wrong:
+        return None
+    calls = [call for call in calls if call.function in wrong]
+    fitting = [
+        misconception
+        for misconception in load(exercise)
+        if wrong <= misconception.functions.keys() and all(reproduces(misconception, call) for call in calls)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
