@@ -1,0 +1,326 @@
+"""Find the students' notebooks in a folder or in what Canvas, Moodle, Gradescope and nbgrader hand out.
+
+Nothing is executed and nothing is unpacked to disk: a notebook inside a zip is read from there, when it is asked for.
+The names that the platforms give to files are those of canvas-lms `lib/content_zipper.rb`, moodle
+`mod/assign/classes/downloader.php` and Gradescope's `submission_metadata.yml`.
+"""
+
+import datetime
+import io
+import json
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+
+import yaml
+
+from .catalog import Exercise
+
+MAX_FILE = 20 * 2**20  # bytes of one notebook
+MAX_INNER_ZIP = 50 * 2**20  # bytes of one student's zip, packed; what it unpacks to is under the same limit
+MAX_INNER_MEMBERS = 1_000
+MAX_MEMBERS = 200_000  # of a platform's zip
+MAX_RATIO = 200  # unpacked over packed size; a notebook reaches 20
+RATIO_FREE = 2**20  # bytes below which the ratio does not matter
+
+CANVAS = re.compile(
+    r"(?:(?P<name>\w+?)_)??(?:(?P<late>LATE)_)?(?P<user>anon_\w+?|\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL
+)
+MOODLE = re.compile(r"(?P<student>.+_\d+)_assignsubmission_file(?:_(?P<file>.*))?", re.DOTALL)
+GRADESCOPE = re.compile(r"submission_\d+")
+COPY = re.compile(
+    r"(?P<stem>.+?)(?:[ _-]?\((?P<browser>\d+)\)|-(?P<canvas>\d+)|[ _-]+copy)?", re.IGNORECASE | re.DOTALL
+)
+JUNK = re.compile(r"\..*|__MACOSX|.*-checkpoint\.ipynb", re.DOTALL)
+
+
+class SubmissionError(ValueError):
+    """What was given as submissions, or one file of it, cannot be read; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's notebook for one exercise, not yet read."""
+
+    student: str
+    exercise: str
+    origin: str  # where it was found, relative to the path given
+    late: bool
+    when: datetime.datetime | None  # handed in, where the platform says so
+    source: Callable[[], bytes]
+
+    def read(self) -> bytes:
+        """The bytes of the file; raises SubmissionError when it is too large, encrypted, damaged or a link."""
+        return self.source()
+
+
+@dataclass
+class Collection:
+    """All submissions found, by student and exercise, and what the instructor should know about the rest."""
+
+    submissions: list[Submission] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _File:
+    parts: tuple[str, ...]  # folders (and zips) on the way, then the file's name
+    mtime: float
+    read: Callable[[], bytes]
+
+    @property
+    def origin(self) -> str:
+        return "/".join(self.parts)
+
+
+# ---- files, in folders and in zips
+
+
+def _read_path(path: Path, limit: int = MAX_FILE) -> bytes:
+    if path.is_symlink():
+        raise SubmissionError("is a link to another file; links are not followed")
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise SubmissionError(f"is larger than {limit // 2**20} MB")
+    return data
+
+
+def _read_member(archive: Callable[[], zipfile.ZipFile], info: zipfile.ZipInfo, limit: int = MAX_FILE) -> bytes:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise SubmissionError("is a link to another file; links are not followed")
+    if info.flag_bits & 0x1:
+        raise SubmissionError("is encrypted; ask for it without a password")
+    if info.file_size > RATIO_FREE and info.file_size > MAX_RATIO * max(info.compress_size, 1):
+        raise SubmissionError(f"unpacks to more than {MAX_RATIO} times its size, as no notebook does")
+    try:
+        with archive().open(info) as file:
+            data = file.read(limit + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError) as error:
+        raise SubmissionError(f"is damaged inside its zip ({error})") from None
+    if len(data) > limit:
+        raise SubmissionError(f"is larger than {limit // 2**20} MB")
+    return data
+
+
+@lru_cache(maxsize=8)
+def _open(path: Path) -> zipfile.ZipFile:
+    """The zip at `path`; a few are kept open, because reading the directory of a large one takes a while."""
+    return zipfile.ZipFile(path)
+
+
+def _inner(read: Callable[[], bytes]) -> zipfile.ZipFile:
+    return zipfile.ZipFile(io.BytesIO(read()))
+
+
+def _walk_zip(archive: Callable, parts: tuple[str, ...], notes: list[str], inner: bool) -> Iterator[_File]:
+    origin = "/".join(parts)
+    try:
+        members = [info for info in archive().infolist() if not info.is_dir()]
+    except (zipfile.BadZipFile, SubmissionError, OSError, ValueError) as error:
+        notes.append(f"{origin or 'the zip'}: skipped, it is no readable zip ({error})")
+        return
+    limit = MAX_INNER_MEMBERS if inner else MAX_MEMBERS
+    if len(members) > limit or (inner and sum(info.file_size for info in members) > MAX_INNER_ZIP):
+        notes.append(f"{origin or 'the zip'}: skipped, it unpacks to too much ({len(members):,} files)")
+        return
+    for info in members:
+        names = tuple(name for name in info.filename.split("/") if name)
+        if ".." in names or info.filename.startswith("/") or any("\\" in name or ":" in name[:2] for name in names):
+            notes.append(f"{origin}/{info.filename}: skipped, its name points outside of the zip".lstrip("/"))
+        elif not any(JUNK.fullmatch(name) for name in names):
+            mtime = datetime.datetime(*_valid(info.date_time)).timestamp()
+            yield from _expand(
+                _File(parts + names, mtime, partial(_read_member, archive, info)),
+                partial(_inner, partial(_read_member, archive, info, MAX_INNER_ZIP)),
+                notes,
+                inner,
+            )
+
+
+def _valid(date_time: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        datetime.datetime(*date_time)
+    except ValueError:
+        return (1980, 1, 1)
+    return date_time
+
+
+def _expand(file: _File, archive: Callable, notes: list[str], inside: bool) -> Iterator[_File]:
+    """The file, or what is in it when it is a zip; a zip within a student's zip is not looked into."""
+    if not file.parts[-1].lower().endswith(".zip"):
+        yield file
+    elif inside:
+        notes.append(f"{file.origin}: skipped, it is a zip within a zip")
+    else:
+        yield from _walk_zip(archive, file.parts, notes, inner=True)
+
+
+def _walk(root: Path, notes: list[str]) -> Iterator[_File]:
+    if root.is_file():
+        yield from _walk_zip(partial(_open, root), (), notes, inner=False)
+        return
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not JUNK.fullmatch(name))
+        for name in sorted(names):
+            path = Path(folder, name)
+            parts = path.relative_to(root).parts
+            if JUNK.fullmatch(name):
+                continue
+            if name.lower().endswith(".zip") and not path.is_symlink():
+                # A folder may hold a platform's zips, one per assignment, so these may be large.
+                yield from _walk_zip(partial(_open, path), parts, notes, inner=False)
+            else:
+                yield _File(parts, path.lstat().st_mtime, partial(_read_path, path))
+
+
+# ---- who handed in what
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What a file's place says: whose it is, its name as the student gave it, and how new it is."""
+
+    students: tuple[str, ...]
+    name: str
+    late: bool = False
+    when: datetime.datetime | None = None
+    number: int = 0  # Canvas numbers uploads upwards
+
+
+def _gradescope(files: list[_File], notes: list[str]) -> dict[str, tuple[tuple[str, ...], datetime.datetime | None]]:
+    """`submission_N` -> (students, time), from every submission_metadata.yml; its keys are Ruby symbols."""
+    people: dict[str, tuple[tuple[str, ...], datetime.datetime | None]] = {}
+    for file in files:
+        if file.parts[-1] != "submission_metadata.yml":
+            continue
+        try:
+            for folder, entry in yaml.load(file.read(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
+                submitters = entry.get(":submitters") or []
+                students = (str(who.get(":email") or who.get(":sid") or who[":name"]) for who in submitters)
+                created = entry.get(":created_at")
+                people[str(folder)] = (tuple(students), created if isinstance(created, datetime.datetime) else None)
+        except (yaml.YAMLError, SubmissionError, AttributeError, KeyError, UnicodeDecodeError) as error:
+            notes.append(f"{file.origin}: not understood, so its students are named by their folders ({error})")
+    return people
+
+
+def _claim(file: _File, people: dict, names: Mapping[str, Exercise], lead: int, root: str) -> _Claim:
+    for depth, part in enumerate(file.parts):
+        last = depth == len(file.parts) - 1
+        if GRADESCOPE.fullmatch(part) and not last:
+            students, when = people.get(part, ((), None))
+            return _Claim(students or (part,), file.parts[-1], when=when)
+        if match := MOODLE.fullmatch(part):
+            return _Claim((match["student"],), match["file"] if last and match["file"] else file.parts[-1])
+        if match := CANVAS.fullmatch(part):
+            student = "_".join(filter(None, (match["name"], match["user"])))
+            name = match["file"] if last else file.parts[-1]
+            return _Claim((student,), name, bool(match["late"]), number=int(match["attachment"]))
+    folders = [part.removesuffix(".zip") for part in file.parts[lead:-1]]
+    owners = [part for part in folders if part not in names]
+    if owners:
+        return _Claim((owners[0],), file.parts[-1])
+    stem = COPY.fullmatch(Path(file.parts[-1]).stem)["stem"]
+    if folders and stem not in names:  # vit_macs/ada.ipynb
+        return _Claim((stem,), folders[0] + ".ipynb")
+    for name in names:  # ada_vit_macs.ipynb, vit_macs-ada.ipynb
+        if match := re.fullmatch(rf"(?:(.+?)[ _-]+{name}|{name}[ _-]+(.+?))", stem, re.DOTALL):
+            return _Claim((match[1] or match[2],), name + Path(file.parts[-1]).stem[len(stem) :] + ".ipynb")
+    return _Claim((([root, *file.parts[:lead]])[-1].removesuffix(".zip"),), file.parts[-1])
+
+
+def _exercise(name: str, file: _File, names: Mapping[str, Exercise]) -> str | None:
+    """The exercise a notebook is for: by its name, else by its folder, else by the cells that nbgrader marked."""
+    stem = COPY.fullmatch(Path(name).stem)["stem"].lower()
+    if stem in names:
+        return stem
+    for part in reversed(file.parts[:-1]):
+        if part in names:
+            return part
+    try:
+        cells = json.loads(file.read())["cells"]
+        marked = {cell["metadata"]["nbgrader"]["grade_id"] for cell in cells if "nbgrader" in cell["metadata"]}
+    except (SubmissionError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    found = [name for name, exercise in names.items() if marked & set(exercise.functions)]
+    return found[0] if len(found) == 1 else None
+
+
+def _copy_number(name: str) -> int:
+    match = COPY.fullmatch(Path(name).stem)
+    return int(match["browser"] or match["canvas"] or 0)
+
+
+def _timestamps(files: list[_File]) -> dict[tuple[str, ...], datetime.datetime]:
+    """Folder -> time, from nbgrader's timestamp.txt."""
+    times = {}
+    for file in files:
+        if file.parts[-1] == "timestamp.txt":
+            try:
+                text = file.read().decode().strip().removesuffix(" UTC")
+                times[file.parts[:-1]] = datetime.datetime.fromisoformat(text)
+            except (SubmissionError, ValueError):
+                continue
+    return times
+
+
+def _common_folders(paths: list[tuple[str, ...]], names: Mapping[str, Exercise]) -> int:
+    """How many leading folders all `paths` share and therefore say nothing about the student."""
+    shared = 0
+    for parts in zip(*paths, strict=False):
+        if len(set(parts)) > 1 or parts[0] in names:
+            break
+        shared += 1
+    return shared
+
+
+def collect(path: Path, exercises: Mapping[str, Exercise]) -> Collection:
+    """The newest copy of every student's notebook for each of `exercises` found at `path`.
+
+    `path` is a folder or a zip: `student/exercise.ipynb`, a flat folder, nbgrader's course or `submitted/`, a download
+    from Canvas, Moodle or Gradescope, packed or not, or a folder of such zips. Sorted by student, then course order.
+    Raises SubmissionError when there is nothing at `path`, or no notebook in it.
+    """
+    if not path.exists():
+        raise SubmissionError(f"{path} does not exist: give the folder or the zip with the students' notebooks")
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise SubmissionError(f"{path.name} is neither a folder nor a zip: give what the platform's download made")
+    root = path / "submitted" if (path / "nbgrader_config.py").exists() and (path / "submitted").is_dir() else path
+    collection = Collection()
+    files = list(_walk(root, collection.notes))
+    people, times = _gradescope(files, collection.notes), _timestamps(files)
+    notebooks = [file for file in files if file.parts[-1].lower().endswith(".ipynb")]
+    lead = _common_folders([file.parts[:-1] for file in notebooks], exercises)
+
+    copies: dict[tuple[str, str], list[tuple[tuple, Submission]]] = {}
+    for file in notebooks:
+        claim = _claim(file, people, exercises, lead, root.resolve().name)
+        exercise = _exercise(claim.name, file, exercises)
+        if exercise is None:
+            collection.notes.append(f"{file.origin}: skipped, it is no notebook of {', '.join(exercises)}")
+            continue
+        when = claim.when or times.get(file.parts[:-1])
+        age = (claim.number, when.timestamp() if when else 0.0, _copy_number(claim.name), file.mtime, file.origin)
+        for student in claim.students:
+            submission = Submission(student, exercise, file.origin, claim.late, when, file.read)
+            copies.setdefault((student, exercise), []).append((age, submission))
+    if not copies:
+        raise SubmissionError(f"{path} holds no notebook of {', '.join(exercises)}")
+
+    order = {name: position for position, name in enumerate(exercises)}
+    for student, exercise in sorted(copies, key=lambda key: (key[0], order[key[1]])):
+        *older, (_, newest) = sorted(copies[student, exercise], key=lambda item: item[0])
+        if older:
+            others = ", ".join(submission.origin for _, submission in older)
+            collection.notes.append(f"{student}, {exercise}: graded the newest copy, {newest.origin}, not {others}")
+        if newest.late:
+            collection.notes.append(f"{student}, {exercise}: handed in late")
+        collection.submissions.append(newest)
+    return collection
