@@ -1,0 +1,177 @@
+"""What the grader and a jailed worker say to each other: length-prefixed frames of plain data, never pickles.
+
+A frame is two lengths (JSON bytes, buffer bytes), one JSON document and the raw bytes of its arrays. The JSON
+document holds `None`, `bool`, `int`, `float` and `str` as themselves and everything else as a small tagged object:
+
+    {"l": [...]}  list          {"t": [...]}   tuple
+    {"d": [[k, v], ...]}  dict with str keys
+    {"a": [dtype, shape]}  array, its bytes next in the buffer        {"n": dtype}  NumPy scalar, likewise
+    {"f": "TypeName"}  anything else: only the name of its type travels
+
+The worker half of this file runs beside student code and may be tampered with there, so the grader's half believes
+nothing: lengths, depth, dtypes, shapes and the nonce are checked, and whatever is wrong raises `ProtocolError`.
+Both sides use only exact types, so a subclass that lies in `__eq__` arrives as a `Foreign` that equals nothing.
+This file imports the standard library only, and NumPy when an array turns up: the worker runs it alone.
+"""
+
+import json
+import struct
+import sys
+from functools import lru_cache
+from math import prod
+
+HEAD = struct.Struct(">II")  # bytes of JSON, bytes of buffers
+MAX_JSON = 1 << 20  # bytes; a JSON document of this size decodes to some 25 MB of Python objects
+MAX_BUFFERS = 32 << 20  # bytes
+MAX_DEPTH = 32  # nested containers
+MAX_INT_BITS = 14_000  # below the 4,300 decimal digits at which Python refuses to print an int
+MAX_RANK = 16
+DTYPES = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+)
+_DICTS = ("OrderedDict", "defaultdict", "Counter")  # of `collections`; taken for the dict they are
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is no valid frame, or not the one that was due."""
+
+
+class Foreign:
+    """A value the protocol does not carry, known only by the name of its type. Equals nothing but itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+@lru_cache(maxsize=256)
+def foreign_class(name: str) -> type[Foreign]:
+    """A subclass of `Foreign` called `name`, made harmless: an identifier, and never the name of a plain type."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name[:60]) or "object"
+    if name in ("int", "float", "str", "bool", "list", "tuple", "dict", "NoneType", "ndarray") or name in DTYPES:
+        name += "_subclass"
+    return type(name, (Foreign,), {"__slots__": ()})
+
+
+def pack(value: object) -> tuple[object, list[bytes]]:
+    """`value` as a JSON-ready object and the bytes of its arrays, in order.
+
+    Never raises for a strange value: what cannot travel becomes a `Foreign`, what is too deep or too large too.
+    """
+    buffers: list[bytes] = []
+    return _pack(value, buffers, 0), buffers
+
+
+def _pack(value: object, buffers: list[bytes], depth: int) -> object:
+    kind = type(value)
+    if value is None or kind is bool or kind is float or kind is str:
+        return value
+    if kind is int:
+        return value if value.bit_length() <= MAX_INT_BITS else {"f": "int_of_too_many_digits"}
+    if depth < MAX_DEPTH:
+        if kind is list or kind is tuple:
+            return {"l" if kind is list else "t": [_pack(item, buffers, depth + 1) for item in value]}
+        if kind is dict or (kind.__name__ in _DICTS and kind.__module__ == "collections" and isinstance(value, dict)):
+            if all(type(key) is str for key in value):
+                return {"d": [[key, _pack(item, buffers, depth + 1)] for key, item in dict.items(value)]}
+            return {"f": "dict_with_keys_that_are_not_str"}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        if kind is numpy.ndarray and value.dtype.name in DTYPES and value.ndim <= MAX_RANK:
+            buffers.append(value.astype(value.dtype.newbyteorder("<"), order="C", copy=False).tobytes())
+            return {"a": [value.dtype.name, list(value.shape)]}
+        if isinstance(value, numpy.generic) and kind is numpy.dtype(kind).type and value.dtype.name in DTYPES:
+            buffers.append(value.tobytes())
+            return {"n": value.dtype.name}
+    return {"f": str(kind.__name__)[:60]}
+
+
+def unpack(packed: object, buffers: memoryview) -> object:
+    """The value that `pack` described.
+
+    Raises
+    ------
+    ProtocolError
+        When the description is not one that `pack` makes, or the buffers are not exactly the bytes it speaks of.
+    """
+    value, used = _unpack(packed, buffers, 0, 0)
+    if used != len(buffers):
+        raise ProtocolError("bytes that belong to no array")
+    return value
+
+
+def _unpack(packed: object, buffers: memoryview, at: int, depth: int) -> tuple[object, int]:
+    kind = type(packed)
+    if packed is None or kind in (bool, int, float, str):
+        return packed, at
+    if kind is not dict or len(packed) != 1 or depth > MAX_DEPTH:
+        raise ProtocolError("not a value")
+    ((tag, body),) = packed.items()
+    if tag in ("l", "t") and type(body) is list:
+        items = []
+        for item in body:
+            value, at = _unpack(item, buffers, at, depth + 1)
+            items.append(value)
+        return (items if tag == "l" else tuple(items)), at
+    if tag == "d" and type(body) is list:
+        table = {}
+        for pair in body:
+            if type(pair) is not list or len(pair) != 2 or type(pair[0]) is not str or pair[0] in table:
+                raise ProtocolError("not a dict")
+            table[pair[0]], at = _unpack(pair[1], buffers, at, depth + 1)
+        return table, at
+    if tag == "f" and type(body) is str:
+        return foreign_class(body)(), at
+    if tag == "n" and type(body) is str and body in DTYPES:
+        array, at = _array(body, [], buffers, at)
+        return array[()], at
+    if tag == "a" and type(body) is list and len(body) == 2 and type(body[0]) is str and body[0] in DTYPES:
+        return _array(body[0], body[1], buffers, at)
+    raise ProtocolError("not a value")
+
+
+def _array(dtype: str, shape: object, buffers: memoryview, at: int):
+    import numpy as np
+
+    if type(shape) is not list or len(shape) > MAX_RANK:
+        raise ProtocolError("not a shape")
+    if not all(type(n) is int and 0 <= n <= MAX_BUFFERS for n in shape):
+        raise ProtocolError("not a shape")
+    kind = np.dtype(dtype).newbyteorder("<")
+    # A zero anywhere makes the array empty, whatever the other sizes claim: bound them without it.
+    if prod(n for n in shape if n) > MAX_BUFFERS:
+        raise ProtocolError("a shape beyond the limit")
+    end = at + prod(shape) * kind.itemsize
+    if end > len(buffers):
+        raise ProtocolError("an array without its bytes")
+    array = np.frombuffer(buffers[at:end], dtype=kind).astype(np.dtype(dtype)).reshape(shape)  # a copy of its own
+    return array, end
+
+
+def encode(message: dict, buffers: list[bytes]) -> bytes:
+    """One frame. Raises `ProtocolError` when it would exceed the limits."""
+    document = json.dumps(message, separators=(",", ":")).encode()
+    body = b"".join(buffers)
+    if len(document) > MAX_JSON or len(body) > MAX_BUFFERS:
+        raise ProtocolError("the message is beyond the limit")
+    return HEAD.pack(len(document), len(body)) + document + body
+
+
+def lengths(head: bytes) -> tuple[int, int]:
+    """The two lengths of a frame's head, in bytes. Raises `ProtocolError` when they are beyond the limits."""
+    document, body = HEAD.unpack(head)
+    if document > MAX_JSON or body > MAX_BUFFERS:
+        raise ProtocolError("the message is beyond the limit")
+    return document, body
+
+
+def decode(document: bytes) -> dict:
+    """The JSON object of a frame. Raises `ProtocolError` for anything else, however deep or long."""
+    try:
+        message = json.loads(document)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError("not JSON") from error
+    if type(message) is not dict:
+        raise ProtocolError("not a JSON object")
+    return message

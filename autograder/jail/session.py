@@ -1,0 +1,271 @@
+"""The grader's side of a jail: start the worker, open a session for one submission, ask, time, clean up.
+
+A `Jail` owns one warm worker. A `Session` is one submission's process inside it: `load` the cells once, `call`
+functions, each within a deadline, until the session is closed. Whatever the process sends that is not the one answer
+due to the question asked ends the session.
+"""
+
+import json
+import os
+import secrets
+import select
+import socket
+import struct
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from subprocess import Popen, TimeoutExpired
+
+from autograder.jail import protocol, seccomp
+
+CALL_SECONDS = 5.0  # of CPU, as the statements promise
+LOAD_SECONDS = 10.0  # of CPU, for the whole notebook
+WALL_FACTOR = 3  # a busy machine may take this many times longer before the clock on the wall counts
+START_SECONDS = 120.0  # a cold disk may need long for NumPy and SciPy
+WORKER_SECONDS = 20.0  # fork and clean-up, on a machine under heavy load
+
+
+class JailBroken(RuntimeError):
+    """The jail itself failed: our fault or the machine's, never the submission's."""
+
+
+class SessionEnded(Exception):
+    """The submission's process is gone or cannot be trusted to answer any more."""
+
+
+class TimedOut(SessionEnded):
+    """The request took longer than its limit."""
+
+
+class Crashed(SessionEnded):
+    """The process died, or sent what is no answer to the question."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call came to: a value and the arguments after it, or the name of a built-in exception."""
+
+    value: object = None
+    arguments: tuple[list, dict] | None = None  # None: unchanged
+    operations: int = 0
+    error: str = ""
+    binding: bool = False  # the call did not fit the function's signature
+
+
+class Jail:
+    """One warm worker, started by `launch(control_fd, stderr_fd) -> Popen`, and one session at a time in it.
+
+    `filtered=False` leaves the system-call filter out, for `--unsafe-trusted` on systems that have none.
+    Raises `JailBroken` when the worker does not come up.
+    """
+
+    def __init__(self, launch: Callable[[int, int], Popen], filtered: bool = True) -> None:
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with tempfile.TemporaryFile() as complaints, theirs:
+            try:
+                self.process = launch(theirs.fileno(), complaints.fileno())
+            except OSError as error:
+                self.control.close()
+                raise JailBroken(f"the jail did not start: {error}") from error
+            theirs.close()
+            self.control.settimeout(START_SECONDS)
+            try:
+                self.control.send(seccomp.program() if filtered else b"")
+                ready = self.control.recv(16) == b"ready"
+            except OSError:
+                ready = False
+            if not ready:
+                self.close()
+                complaints.seek(0)
+                text = complaints.read(2000).decode(errors="replace").strip()
+                raise JailBroken(f"the jail did not start: {text or 'no reason given'}")
+        self.control.settimeout(WORKER_SECONDS)
+
+    def session(self) -> "Session":
+        """A fresh process for one submission. Raises `JailBroken` when the worker does not provide one."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with theirs:
+                # From here on the kernel attaches the sender's process id to what it sends.
+                ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+                socket.send_fds(self.control, [b"fork"], [theirs.fileno()])
+            ours.settimeout(WORKER_SECONDS)
+            byte, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(12))
+            if byte != b"!" or not ancillary:
+                raise JailBroken("the worker started no process")
+            pid = struct.unpack("3i", ancillary[0][2])[0]
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+            ours.setblocking(False)
+        except OSError as error:
+            ours.close()
+            raise JailBroken(f"the worker started no process: {error}") from error
+        return Session(self, ours, pid)
+
+    def clean(self) -> int:
+        """Kill what the submission left in the jail; the signal that ended its process, or 0."""
+        try:
+            self.control.send(b"stop")
+            return json.loads(self.control.recv(256))["signal"]
+        except (OSError, ValueError, KeyError) as error:
+            raise JailBroken("the worker did not clean up") from error
+
+    def close(self) -> None:
+        """End the worker and everything in it."""
+        self.control.close()
+        self.process.kill()
+        try:
+            self.process.wait(WORKER_SECONDS)
+        except TimeoutExpired:  # in an uninterruptible system call: it dies when that returns
+            pass
+
+
+class Session:
+    """One submission's process. Use as a context manager; leaving it kills the process and all it started."""
+
+    def __init__(self, jail: Jail, channel: socket.socket, pid: int) -> None:
+        self.jail, self.channel = jail, channel
+        self.clock = (~pid << 3) | 2  # the kernel's id of that process's CPU clock
+        self.ended: SessionEnded | None = None
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.channel.close()
+        self.jail.clean()
+
+    def load(self, cells: list[tuple[int, str]], functions: list[str]) -> dict:
+        """Run the notebook; see the worker's `load` for what comes back.
+
+        Raises
+        ------
+        TimedOut, Crashed
+            The session is over then, and says the same to whatever else is asked.
+        """
+        reply, _ = self._ask({"op": "load", "cells": cells, "functions": functions}, [], LOAD_SECONDS)
+        found, events = reply.get("functions"), reply.get("events")
+        if type(found) is not dict or set(found) != set(functions) or type(events) is not list:
+            self._end(Crashed("an answer that is none"))
+        return {"functions": found, "events": [event for event in events if _is_event(event)]}
+
+    def call(self, function: str, args: tuple, kwargs: dict, count: bool = False) -> Answer:
+        """Call a function of the notebook with plain data, counting its operations on request.
+
+        Raises
+        ------
+        TimedOut, Crashed
+            The session is over then, and says the same to whatever else is asked.
+        """
+        packed, buffers = protocol.pack((list(args), kwargs))
+        request = {"op": "call", "function": function, "arguments": packed, "count": count}
+        reply, body = self._ask(request, buffers, CALL_SECONDS)
+        if "error" in reply:
+            error = reply["error"]
+            if type(error) is not str or not error.isidentifier() or len(error) > 40:
+                self._end(Crashed("an answer that is none"))
+            return Answer(error=error, binding=reply.get("binding") is True)
+        try:
+            result = protocol.unpack(reply.get("result"), body)
+        except (protocol.ProtocolError, RecursionError) as error:
+            self._end(Crashed(str(error)))
+        operations = reply.get("operations")
+        if type(result) is not tuple or len(result) != 2 or type(operations) is not int:
+            self._end(Crashed("an answer that is none"))
+        value, arguments = result
+        if arguments is not None:
+            fits = type(arguments) is tuple and [type(part) for part in arguments] == [list, dict]
+            arguments = arguments if fits else ([], {})  # whatever they are, they are not what was sent
+        return Answer(value, arguments, operations)
+
+    def _ask(self, request: dict, buffers: list[bytes], limit: float) -> tuple[dict, memoryview]:
+        if self.ended:
+            raise self.ended
+        nonce = request["id"] = secrets.token_hex(16)
+        deadline = _Deadline(self.clock, limit)
+        try:
+            if self._readable():
+                raise Crashed("an answer before the question")
+            self._write(protocol.encode(request, buffers), deadline)
+            document, size = protocol.lengths(self._read(protocol.HEAD.size, deadline))
+            reply = protocol.decode(self._read(document, deadline))
+            body = self._read(size, deadline)
+            if reply.get("id") != nonce or self._readable():
+                raise Crashed("an answer to another question")
+        except protocol.ProtocolError as error:
+            self._end(Crashed(str(error)))
+        except OSError:
+            self._end(Crashed("the process ended"))
+        except SessionEnded as error:
+            self._end(error)
+        return reply, memoryview(body)
+
+    def _end(self, error: SessionEnded) -> None:
+        self.ended = error
+        raise error
+
+    def _readable(self) -> bool:
+        poll = select.poll()
+        poll.register(self.channel, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def _write(self, data: bytes, deadline: "_Deadline") -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self.channel.send(view) :]
+            except BlockingIOError:
+                deadline.wait(self.channel, select.POLLOUT)
+
+    def _read(self, size: int, deadline: "_Deadline") -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            try:
+                chunk = self.channel.recv(min(size - len(data), 1 << 20))
+            except BlockingIOError:
+                deadline.wait(self.channel, select.POLLIN)
+                continue
+            if not chunk:
+                raise Crashed("the process ended")
+            data += chunk
+        return bytes(data)
+
+
+class _Deadline:
+    """`limit` seconds of the process's CPU time, or `WALL_FACTOR` times as many by the clock on the wall."""
+
+    def __init__(self, clock: int, limit: float) -> None:
+        self.clock, self.limit = clock, limit
+        self.started, self.used = time.monotonic(), self._cpu()
+        self.next_look = self.started + limit
+
+    def _cpu(self) -> float:
+        try:
+            return time.clock_gettime(self.clock)
+        except OSError:
+            return 0.0  # the process has ended; the channel will say so
+
+    def wait(self, channel: socket.socket, events: int) -> None:
+        """Return when the channel is ready. Raises `TimedOut` when the time is up first."""
+        poll = select.poll()
+        poll.register(channel, events)
+        while True:
+            now = time.monotonic()
+            if poll.poll(max(0.0, self.next_look - now) * 1000):
+                if time.monotonic() < self.next_look:
+                    return
+            left = self.limit - (self._cpu() - self.used)
+            wall_left = self.started + WALL_FACTOR * self.limit - time.monotonic()
+            if left <= 0 or wall_left <= 0:
+                raise TimedOut(f"more than {self.limit:g} s")
+            self.next_look = time.monotonic() + min(max(left, 0.02), wall_left)
+
+
+def _is_event(event: object) -> bool:
+    return (
+        type(event) is list
+        and [type(part) for part in event] == [int, str, str]
+        and event[1] in ("skipped", "error")
+        and all(c.isprintable() for c in event[2])
+        and len(event[2]) <= 300
+    )

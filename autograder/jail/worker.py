@@ -1,0 +1,371 @@
+"""What runs inside the jail: a warm Python that forks once for each submission, and the fork that runs the student's code.
+
+Started as a script (`python worker.py CONTROL_FD SITE`) with nothing of the course beside it but `protocol.py`.
+The *zygote* imports NumPy and SciPy once, then obeys its control socket: `fork` (with one end of a fresh socket pair
+for the child) and `stop` (kill whatever the submission left, reap it, report how it ended). The *child* gives up the
+control socket, takes on the limits and the system-call filter, and only then reads what its own socket asks:
+`load` the notebook's cells, `call` a function. It holds no test, no expected value and no other submission, so
+whatever student code does to it can only change its own answers.
+"""
+
+import ast
+import builtins
+import contextlib
+import ctypes
+import gc
+import importlib.abc
+import importlib.machinery
+import inspect
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import struct
+import sys
+import types
+
+import protocol
+
+MEMORY = 1536 << 20  # bytes of address space; NumPy and SciPy alone map some 500 MB of it
+CPU = 120  # seconds in all; the grader's own clocks are tighter
+TEXT = 200  # characters of an error message that are kept
+
+# Shown, drawn and animated by students, needed by none of the exercises: do-nothing stand-ins keep their cells running.
+ABSENT = ("IPython", "matplotlib", "ipywidgets", "seaborn")
+_HARMLESS_MAGICS = ("%%time", "%%timeit", "%%capture")
+_MAGIC = re.compile(r"\s*(?:[%!]|[\w, ]+=\s*[%!]|\?)|.*\w\?{1,2}\s*$")
+
+
+# ---- the zygote -----------------------------------------------------------------------------------------------------
+
+
+def zygote(control: socket.socket) -> None:
+    """Import, then fork and clean up as told, until the grader hangs up."""
+    program = control.recv(1 << 16)
+    _warm_up()
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE off: a child, of the same user, cannot look into this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader
+    gc.collect()
+    gc.freeze()
+    control.send(b"ready")
+    child = 0
+    while True:
+        order, fds, _, _ = socket.recv_fds(control, 16, 1)
+        if order == b"fork":
+            child = os.fork()
+            if child == 0:
+                _become_child(control, fds[0], program, libc)
+            os.close(fds[0])
+        elif order == b"stop":
+            control.send(json.dumps(_clean_up(child)).encode())
+        else:
+            os._exit(0)
+
+
+def _warm_up() -> None:
+    import numpy
+    import scipy.linalg  # brings SciPy's own OpenBLAS: it must not be loaded under the memory limit
+    import scipy.special  # noqa: F401
+
+    # One product starts OpenBLAS's buffers here, once, instead of in every child.
+    numpy.ones((8, 8)) @ numpy.ones((8, 8))
+
+
+def _clean_up(child: int) -> dict:
+    """Kill every process but this one, wait for them all, and say how the child ended."""
+    try:
+        if os.getpid() == 1:
+            os.kill(-1, signal.SIGKILL)  # everything else in this PID namespace
+        else:
+            os.kill(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    status = 0
+    while True:
+        try:
+            pid, ended = os.waitpid(-1, 0)
+        except ChildProcessError:
+            return {"signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0}
+        if pid == child:
+            status = ended
+
+
+def _become_child(control: socket.socket, fd: int, program: bytes, libc: ctypes.CDLL) -> None:
+    """Everything between the fork and the first order; ends the process, never returns."""
+    try:
+        control.close()
+        os.dup2(fd, 3)
+        null = os.open("/dev/null", os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        os.closerange(4, 4096)
+        # A first byte: the kernel attaches this process's id, by which the grader reads its CPU clock.
+        os.write(3, b"!")
+        for limit, value in (
+            (resource.RLIMIT_AS, MEMORY),
+            (resource.RLIMIT_CPU, CPU),
+            (resource.RLIMIT_FSIZE, 0),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_NOFILE, 32),
+            (resource.RLIMIT_MEMLOCK, 0),
+            (resource.RLIMIT_MSGQUEUE, 0),
+        ):
+            resource.setrlimit(limit, (value, value))
+        _filter_system_calls(program, libc)
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        serve(3)
+    finally:
+        os._exit(70)
+
+
+def _filter_system_calls(program: bytes, libc: ctypes.CDLL) -> None:
+    """Install the grader's BPF program for good. An empty one (only with `--unsafe-trusted`) installs nothing."""
+    if not program:
+        return
+    code = ctypes.create_string_buffer(program, len(program))
+    # struct sock_fprog: the number of 8-byte instructions, padding, where they are.
+    header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)))
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, header, 0, 0):  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+        os._exit(71)
+
+
+# ---- the child ------------------------------------------------------------------------------------------------------
+
+
+def serve(fd: int) -> None:
+    """Answer one request after the other until the grader hangs up."""
+    notebook = Notebook()
+    while True:
+        head = _read(fd, protocol.HEAD.size)
+        document, size = protocol.lengths(head)
+        request = protocol.decode(_read(fd, document))
+        buffers = _read(fd, size)
+        if request["op"] == "load":
+            reply, out = notebook.load(request["cells"], request["functions"]), []
+        else:
+            reply, out = notebook.call(request, buffers)
+        reply["id"] = request["id"]
+        try:
+            frame = protocol.encode(reply, out)
+        except protocol.ProtocolError:
+            too_large = {"t": [{"f": "value_beyond_the_size_limit"}, None]}
+            frame = protocol.encode({"id": request["id"], "result": too_large, "operations": 0}, [])
+        view = memoryview(frame)
+        while view:
+            view = view[os.write(fd, view) :]
+
+
+def _read(fd: int, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        chunk = os.read(fd, min(size - len(data), 1 << 20))
+        if not chunk:
+            os._exit(0)
+        data += chunk
+    return bytes(data)
+
+
+class Notebook:
+    """The student's notebook: its cells, run in order in one namespace, and calls of what they define."""
+
+    def __init__(self) -> None:
+        module = types.ModuleType("__main__")
+        sys.modules["__main__"] = module
+        self.names = vars(module)
+        self.names.update(display=_nothing, get_ipython=_Absent)
+        checks = types.ModuleType("checks")  # the students' own checker: not here, and not needed
+        checks.check = _nothing
+        sys.modules["checks"] = checks
+        sys.meta_path.append(_AbsentFinder())
+        builtins.input = _no_input
+
+    def load(self, cells: list, functions: list) -> dict:
+        """Run the cells; a cell that raises does not stop the next one, as in Jupyter.
+
+        Returns the parameters of each wanted function (None: not defined, not a list: not callable) and the events of
+        the run as (cell number, "skipped" | "error", text). No hidden input exists yet, so the texts give none away.
+        """
+        events: list[list] = []
+        for number, source in cells:
+            try:
+                self._run(number, source, events)
+            except BaseException as error:
+                events.append([number, "error", _describe(error)])
+        return {"functions": {name: self._parameters(name) for name in functions}, "events": events[:50]}
+
+    def _run(self, number: int, source: str, events: list) -> None:
+        source, skipped = without_magics(source)
+        events.extend([number, "skipped", line[:TEXT]] for line in skipped)
+        tree = ast.parse(source)
+        if not only_checks(tree):
+            exec(compile(tree, f"<cell {number}>", "exec"), self.names)
+
+    def _parameters(self, name: str) -> object:
+        if name not in self.names:
+            return None
+        try:
+            if not callable(self.names[name]):
+                return str(type(self.names[name]).__name__)[:60]
+            return [str(parameter)[:60] for parameter in inspect.signature(self.names[name]).parameters][:20]
+        except BaseException:
+            return []  # callable, but it does not tell
+
+    def call(self, request: dict, buffers: bytes) -> tuple[dict, list[bytes]]:
+        """Call one function. The reply has its value and the arguments as they are afterwards (None: unchanged)."""
+        view = memoryview(buffers)
+        args, kwargs = protocol.unpack(request["arguments"], view)
+        before = json.dumps(request["arguments"]), buffers
+        function = self.names.get(request["function"])
+        counter = Counter() if request["count"] else contextlib.nullcontext()
+        try:
+            with counter:
+                value = function(*args, **kwargs)
+        except BaseException as error:
+            # One frame only: the call itself did not fit the signature.
+            return {"error": _builtin_name(error), "binding": error.__traceback__.tb_next is None}, []
+        changed, changed_buffers = protocol.pack((list(args), kwargs))
+        if (json.dumps(changed), b"".join(changed_buffers)) == before:
+            changed, changed_buffers = None, []
+        packed, out = protocol.pack(value)
+        operations = counter.operations if request["count"] else 0
+        return {"result": {"t": [packed, changed]}, "operations": operations}, out + changed_buffers
+
+
+class Counter:
+    """Counts the bytecode operations that the notebook's own code executes, NumPy's and the library's not included."""
+
+    operations = 0
+
+    def __enter__(self) -> "Counter":
+        sys.settrace(self._enter_frame)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.settrace(None)
+
+    def _enter_frame(self, frame: types.FrameType, event: str, arg: object) -> object:
+        if not frame.f_code.co_filename.startswith("<cell "):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return self._count
+
+    def _count(self, frame: types.FrameType, event: str, arg: object) -> object:
+        self.operations += event == "opcode"
+        return self._count
+
+
+def only_checks(tree: ast.Module) -> bool:
+    """Whether a cell does nothing but call `check(...)`: such cells are for the student, not part of the answer."""
+    return bool(tree.body) and all(
+        isinstance(line, ast.Expr)
+        and isinstance(line.value, ast.Call)
+        and isinstance(line.value.func, ast.Name)
+        and line.value.func.id == "check"
+        for line in tree.body
+    )
+
+
+def without_magics(source: str) -> tuple[str, list[str]]:
+    """The cell without what only IPython understands, and the lines left out.
+
+    A cell that is Python as it stands is left alone: a line of a long expression may well begin with `%`.
+    """
+    try:
+        ast.parse(source)
+        return source, []
+    except (SyntaxError, ValueError):
+        pass
+    lines, skipped = source.split("\n"), []
+    if lines[0].startswith("%%") and not lines[0].startswith(_HARMLESS_MAGICS):
+        return "", [lines[0]]
+    for position, line in enumerate(lines):
+        if _MAGIC.match(line):
+            skipped.append(line.strip())
+            lines[position] = line[: len(line) - len(line.lstrip())] + "pass"
+    return "\n".join(lines), skipped
+
+
+def _describe(error: BaseException) -> str:
+    """The error as a student reads it under a cell: its type and message, of bounded length."""
+    name = str(type(error).__name__)[:60]
+    try:
+        if isinstance(error, SyntaxError):
+            text = f"{error.msg}, line {error.lineno} of the cell"
+        else:
+            text = str(error)
+    except BaseException:
+        text = ""
+    text = "".join(c if c.isprintable() else " " for c in text[:TEXT])
+    return f"{name}: {text}" if text else name
+
+
+_BUILTIN_ERRORS = {e for e in vars(builtins).values() if isinstance(e, type) and issubclass(e, BaseException)}
+
+
+def _builtin_name(error: BaseException) -> str:
+    """The name of the nearest built-in exception class: a class of the student's own could carry a message out."""
+    return next(c.__name__ for c in type.mro(type(error)) if c in _BUILTIN_ERRORS)
+
+
+def _nothing(*args: object, **kwargs: object) -> None:
+    return None
+
+
+def _no_input(prompt: object = "") -> str:
+    raise EOFError("input() cannot be answered while grading")
+
+
+class _Absent(types.ModuleType):
+    """A module that is not here: whatever is read from it, called or looped over is again nothing."""
+
+    __path__: tuple = ()
+
+    def __init__(self, name: str = "absent", *args: object, **kwargs: object) -> None:
+        super().__init__(str(name))
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Absent(name)
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return _Absent()
+
+    def __iter__(self) -> object:
+        return iter((_Absent(), _Absent()))  # `figure, axes = plt.subplots()`
+
+    def __getitem__(self, key: object) -> object:
+        return _Absent()
+
+    def __setitem__(self, key: object, value: object) -> None:
+        pass
+
+    def __enter__(self) -> object:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class _AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name: str, path: object = None, target: object = None):
+        if name.partition(".")[0] in ABSENT:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        return _Absent(spec.name)
+
+    def exec_module(self, module) -> None:
+        pass
+
+
+if __name__ == "__main__":
+    sys.path.append(sys.argv[2])
+    zygote(socket.socket(fileno=int(sys.argv[1])))
