@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from pages import address, browser, site  # noqa: F401  (fixtures)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 
 from course import formulas, npm, prediction
 
-STATIC = Path(__file__).parent / "static"
+HERE = Path(__file__).parent
 
 
 def add_static_files(app: Sphinx) -> None:
@@ -21,13 +21,14 @@ def add_static_files(app: Sphinx) -> None:
     shutil.copy(katex / "katex.min.css", packages / "katex")
     for font in (katex / "fonts").glob("*.woff2"):
         shutil.copy(font, fonts)
-    app.config.html_static_path += [str(STATIC), str(packages)]
+    app.config.html_static_path += [str(HERE / "static"), str(packages)]
     app.add_css_file("course.css")
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("course_term", "", "html", [str])
     app.add_config_value("course_solutions", True, "env", [bool])
+    app.config["templates_path"] += [str(HERE / "templates")]
     app.connect("builder-inited", add_static_files)
     for part in (formulas, prediction):
         part.setup(app)
