@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from course import formulas, npm, prediction
+from course import exercise, formulas, npm, prediction
 
 HERE = Path(__file__).parent
 
@@ -30,6 +30,6 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("course_solutions", True, "env", [bool])
     app.config["templates_path"] += [str(HERE / "templates")]
     app.connect("builder-inited", add_static_files)
-    for part in (formulas, prediction):
+    for part in (formulas, prediction, exercise):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

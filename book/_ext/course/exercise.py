@@ -1,10 +1,11 @@
-"""The `vit-exercise` directive: the page of an exercise, made from its master in solutions/.
+"""The exercises in the book: a page for each, made from its master in solutions/, and a table of all of them.
 
     ```{vit-exercise} vit_param_count
     ```
 
-shows the statement, what is given, the stub, a link to the student's notebook, one folded hint per symptom and, unless the
-book is built with `course_solutions: false`, the folded solution. What a student downloads is published under exercises/.
+shows the statement, the code to complete, a link to the student's notebook, one folded hint per symptom and, unless
+the book is built with `course_solutions: false`, the folded solution. `{vit-exercise-list}` is the table. What a
+notebook fetches when it comes alone (the checks and their cases) is published under exercises/, beside the notebooks.
 """
 
 from __future__ import annotations
@@ -12,49 +13,95 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from autograder import masters
-from autograder.catalog import EXERCISES, ROOT
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-DIFFICULTY = {"core": "core", "interview": "harder, of the kind asked in interviews"}
+from autograder import masters
+from autograder.catalog import EXERCISES, ROOT
+
+logger = logging.getLogger(__name__)
+DIFFICULTY = {"core": "core", "interview": "interview level"}
 
 
-def fence(directive: str, body: str, argument: str = "", **options: str) -> str:
-    """A MyST directive around `body`, fenced by more backticks than any line in it."""
-    ticks = "`" * max([3, *(len(line) - len(line.lstrip("`")) + 1 for line in body.splitlines())])
-    head = "".join(f":{name}: {value}\n" for name, value in options.items())
-    return f"{ticks}{{{directive}}} {argument}\n{head}\n{body.strip()}\n{ticks}\n"
+def fence(directive: str, argument: str, body: str, **options: str) -> str:
+    """A MyST directive around `body`, its fence longer than any fence inside."""
+    longest = max((len(line) - len(line.lstrip("`")) for line in body.splitlines()), default=0)
+    ticks = "`" * max(3, longest + 1)
+    lines = [
+        f"{ticks}{{{directive}}} {argument}",
+        *(f":{key}: {value}" for key, value in options.items()),
+        "",
+        body.strip(),
+    ]
+    return "\n".join([*lines, ticks])
 
 
-class VitExercise(SphinxDirective):
+class MystDirective(SphinxDirective):
+    """A directive that writes MyST and has it parsed as if it stood in the page, headings included."""
+
+    def parse(self, text: str) -> list[nodes.Node]:
+        container = nodes.container()
+        container.document = self.state.document
+        self.state.nested_parse(
+            StringList(text.splitlines(), source=self.get_source_info()[0]), 0, container, match_titles=True
+        )
+        return container.children
+
+
+class VitExercise(MystDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         if name not in EXERCISES:
-            raise self.error(f"There is no exercise `{name}`; the exercises are {', '.join(EXERCISES)}.")
+            raise self.error(f"There is no exercise `{name}`. There are: {', '.join(EXERCISES)}.")
         exercise = EXERCISES[name]
         self.env.note_dependency(str(exercise.master))
         master = masters.read(exercise)
-        code = "\n\n".join(cell.strip() for cell in [*master.given, *master.stub])
         top = "../" * self.env.docname.count("/")
-        facts = (
-            f"{exercise.points} points, about {exercise.minutes} minutes, {DIFFICULTY[exercise.difficulty]}. "
-            f"It follows from {{doc}}`/book/{exercise.chapter}`."
-        )
         parts = [
-            facts,
-            fence("exercise", master.statement, exercise.title, label=f"exercise-{name}"),
-            "## Write it",
-            fence("code-block", code, "python"),
-            f'<p><a class="course-download" href="{top}exercises/{name}.ipynb" download>Download the notebook</a></p>',
+            f"{exercise.points} points, about {exercise.minutes} minutes, {DIFFICULTY[exercise.difficulty]}. "
+            f"The chapter behind it is {{doc}}`/book/{exercise.chapter}`.",
+            fence("exercise", exercise.title, master.statement, label=name, nonumber=""),
+            "## Your code",
+            fence("code-block", "python", "\n\n\n".join([*master.given, *master.stub])),
+            f'<a class="course-download" href="{top}exercises/{name}.ipynb" download>Download the notebook</a>',
             "## Hints",
-            "Open the one whose title is what you see.",
-            *(fence("dropdown", hint.body, hint.symptom) for hint in master.hints),
+            "Each is titled by what you see. Open one, go back to your code, and return for the next.",
+            *(fence("dropdown", hint.symptom, hint.body) for hint in master.hints),
         ]
         if self.config.course_solutions:
-            parts += ["## Solution", fence("dropdown", master.solution, "A worked solution")]
-        return self.parse_text_to_nodes("\n\n".join(parts), allow_section_headings=True)
+            parts += ["## Solution", fence("dropdown", "One way to write it, and why", master.solution)]
+        return self.parse("\n\n".join(parts))
+
+
+class VitExerciseList(MystDirective):
+    def run(self) -> list[nodes.Node]:
+        rows = ["| exercise | you write | minutes | points |", "|---|---|--:|--:|"]
+        for name, exercise in EXERCISES.items():
+            self.env.note_dependency(str(exercise.master))
+            functions = ", ".join(f"`{function}`" for function in exercise.functions)
+            link = f"{{doc}}`{exercise.title} </book/exercises/{name}>`"
+            rows.append(f"| {link} | {functions} | {exercise.minutes} | {exercise.points} |")
+        return self.parse("\n".join(rows))
+
+
+def publish(app: Sphinx, error: Exception | None) -> None:
+    """Copy what students and lone notebooks fetch to exercises/ of the site, and nothing else."""
+    files = [f"{name}.ipynb" for name in EXERCISES] + [f"cases/{name}.json" for name in EXERCISES] + ["checks.py"]
+    for file in [] if error else files:
+        source, target = ROOT / "exercises" / file, Path(app.outdir) / "exercises" / file
+        if source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+        else:
+            logger.warning("exercises/%s is missing; `make release` makes it from its master", file)
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("vit-exercise", VitExercise)
+    app.add_directive("vit-exercise-list", VitExerciseList)
+    app.connect("build-finished", publish)

@@ -1,4 +1,4 @@
-"""Formulas set by KaTeX while the book is built: no script in the page, and a mistake in one is a warning of the build."""
+"""Formulas set by KaTeX while the book is built: no script in the page, and a mistake in one fails the build."""
 
 from __future__ import annotations
 

@@ -8,15 +8,16 @@
     What is shown once the reader has predicted.
     ````
 
-`:answer:` is a number, or a shape such as `(32, 16, 577, 577)` whose axes `:letters:` may name (`B h T T`). `:unit:` may carry a
-prefix (`GB`). `:tolerance:` is how far off still counts as right. Without JavaScript the whole is a question above a `<details>`.
+`:answer:` is a number, or a shape such as `(32, 16, 577, 577)` whose axes `:letters:` may name (`B h T T`). `:unit:`
+may carry a prefix (`GB`). `:tolerance:` is how far off still counts as right. Without JavaScript the whole is a
+question above a `<details>`.
 """
 
 from __future__ import annotations
 
 import re
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -26,7 +27,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 
 class prediction(nodes.General, nodes.Element):
-    """A question (first child, a paragraph) and what is shown after it (the other children, in one `prediction_answer`)."""
+    """A question (first child, a paragraph) and what is shown after it (second child, a `prediction_answer`)."""
 
 
 class prediction_answer(nodes.General, nodes.Element):
@@ -53,7 +54,7 @@ class Prediction(SphinxDirective):
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec = {
+    option_spec: ClassVar = {
         "answer": answer,
         "unit": directives.unchanged_required,
         "tolerance": tolerance,
@@ -81,9 +82,8 @@ class Prediction(SphinxDirective):
 
 def visit_prediction(self: HTML5Translator, node: prediction) -> None:
     data = "".join(f' data-{key}="{escape(value)}"' for key, value in node["data"].items())
-    self.body.append(
-        f'<div class="prediction" id="prediction-{node["number"]}"{data}>\n<p class="prediction-title">Predict first</p>\n'
-    )
+    self.body.append(f'<div class="prediction" id="prediction-{node["number"]}"{data}>\n')
+    self.body.append('<p class="prediction-title">Predict first</p>\n')
 
 
 def visit_answer(self: HTML5Translator, node: prediction_answer) -> None:
