@@ -23,6 +23,12 @@ class Exercise:
     master: Path
     test_file: Path
 
+    @property
+    def in_words(self) -> str:
+        """Points, minutes and difficulty as a student reads them."""
+        difficulty = {"core": "core", "interview": "harder, of the kind asked in interviews"}[self.difficulty]
+        return f"{self.points} points, about {self.minutes} minutes, {difficulty}"
+
 
 def header(master: Path) -> dict:
     """The YAML header of a py:percent notebook.

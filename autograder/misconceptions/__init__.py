@@ -36,8 +36,8 @@ def reproduces(misconception: Misconception, call: kit.Call) -> bool:
     try:
         value = function(*args, **kwargs)
     except Exception as error:
-        value = kit.CallFailed("error", type(error).__name__)
-    return kit.same(value, call.value)
+        return isinstance(call.value, kit.CallFailed) and call.value.error_type == type(error).__name__
+    return kit.checks.matches(call.value, value)
 
 
 def name_mistake(exercise: str, calls: Iterable[kit.Call]) -> Misconception | None:
