@@ -13,6 +13,7 @@ section, say what stands behind it:
     back("within 0.15%", worst_error)                            # at most; "more than", "over": at least
     back("(32, 16, 577, 577)", scores.shape)                     # several numbers: as many values, in order
     back("14 by 14", (side, side))
+    back(r"12\cdot768^2 + 13\cdot768 = 7{,}087{,}872", cost.block_parameters(B16))   # every side of it is the value
     cite("292.3 images per second", "deit_table5", "DeiT-B")     # a figure of book/data/*.json
     cite("17.5 G MACs", "swin_table1", "DeiT-B", "macs")         # data set, row, column
     declare("3 colors", "red, green, blue")                      # a definition; whole numbers below 100 only
@@ -28,6 +29,7 @@ them as in the prose: back(r"7{,}087{,}872", ...) and back("7,087,872", ...) are
 what is still unbacked and where; `numbers` lists what need not be backed.
 """
 
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -37,6 +39,7 @@ from numbers import Real
 
 import numpy as np
 
+from .arithmetic import evaluate
 from .data import datum
 from .quantities import Quantity, quantities, unit_of
 
@@ -60,11 +63,17 @@ ENTRIES: list[Entry] = []  # of this process, in the order in which they were ma
 
 
 def back(text: str, value: object) -> None:
-    """Say that the numbers in `text` are `value`: a number, or as many as the text holds.
+    """Say that the numbers in `text` are `value`: a number, or as many as the text holds, in order.
 
-    Raises LedgerError when a value does not round to the number shown, and when counts of numbers differ.
+    One value for several numbers means that the text is arithmetic, such as "197·768 = 151,296 numbers": each side of
+    each = must give the value. Raises LedgerError when a value does not round to the number shown, and when counts
+    of numbers differ.
     """
-    _check(text, _exact(text, value))
+    values = _exact(text, value)
+    if len(values) == 1 and len(list(quantities(text))) > 1:
+        _check_sides(text, values[0])
+    else:
+        _check(text, values)
     _record("computed", text, _plain(value))
 
 
@@ -106,8 +115,19 @@ def _check(text: str, values: list[Fraction]) -> list[Quantity]:
     return shown
 
 
+def _check_sides(text: str, value: Fraction) -> None:
+    for side in re.split(r"=|≈|\\approx", text):
+        result = evaluate(side)
+        if result is None or not side.strip(" $"):
+            _check(side, [value])
+        elif len(list(quantities(side))) > 1 and abs(result - value) > abs(value) / 10**9:
+            raise LedgerError(f'"{side.strip()}" in "{text}" is {_decimal(result)}, but the value is {_decimal(value)}')
+        elif len(list(quantities(side))) == 1:
+            _check(side, [value])
+
+
 def _numbers(text: str) -> list[Quantity]:
-    if not (shown := list(quantities(text))):
+    if not (shown := [number for number in quantities(text) if not number.formal]):
         raise LedgerError(f'"{text}" shows no number')
     return shown
 

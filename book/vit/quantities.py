@@ -112,7 +112,7 @@ class Quantity:
     scale: Fraction  # of the word after it: 10**9 for "G" and for "GB"
     unit: str  # canonical: "parameter", "image/second", "byte", or "" for none
     caution: str  # "", "about", "at most" or "at least"
-    symbolic: bool  # a coefficient: a symbol follows it in a formula, as in 4d
+    formal: bool  # part of a formula's form, not a claim: a whole coefficient (4d), or 0, 1, 2 beside symbols
 
     @property
     def value(self) -> Fraction:
@@ -210,6 +210,18 @@ def math_spans(text: str) -> list[tuple[int, int]]:
     ]
 
 
+def _is_form(text: str, start: int, end: int, number: re.Match[str]) -> bool:
+    """Whether a whole number in the formula text[start:end] belongs to its form: 4d, N_p + 1, but not d = 2."""
+    after = text[number.end() : end].rstrip("$")
+    if re.match(r"(?:[\s·×]|\\[,;:! ])*(?:[A-Za-z(]|\\(?!text|%)[A-Za-z])", after):
+        return True
+    symbols = re.sub(r"\\(?:text|mathrm)\{[^}]*\}|\\[A-Za-z]+", "", text[start:end])
+    alone = text[start : number.start()].rstrip().endswith(("=", "≈")) and re.match(
+        r"\s*(?:[,.;)](?!\s*\\[a-z]?dots)|$)", after
+    )
+    return number.group() in ("0", "1", "2") and bool(re.search(r"[A-Za-z]", symbols)) and not alone
+
+
 def quantities(text: str, math: list[tuple[int, int]] | None = None) -> Iterator[Quantity]:
     """Every number in `text`, in order. `math` says where formulas stand (found by their `$` when not given).
 
@@ -222,7 +234,7 @@ def quantities(text: str, math: list[tuple[int, int]] | None = None) -> Iterator
         start, end = found.span()
         position = end
         before = text[:start].rstrip()
-        if before.endswith(("^", "_")) or re.search(r"[\^_]\{[^{}]*$", before):
+        if before.endswith(("^", "_")) or re.search(r"[\^_]\{[^{}]*$", before[-80:]):
             continue
         whole = re.sub(r"\D", "", found["whole"])
         digits = ("-" if found["sign"] else "") + whole + (found["fraction"] or "")
@@ -232,10 +244,10 @@ def quantities(text: str, math: list[tuple[int, int]] | None = None) -> Iterator
             position = end = alone.end()
         exponent = int(power.replace("−", "-")) if power else 0
         gap = _GLUE.match(text, end)
-        symbolic, scale, unit, read = False, Fraction(1), "", 0
-        inside = any(a <= start < b and gap.end() < b - 1 for a, b in math)
-        if inside and "{" not in gap.group():
-            symbolic = bool(re.match(r"(?:[\s·×]|\\[,;:! ])*(?:[A-Za-z(]|\\(?!text)[A-Za-z])", text[end:]))
+        formal, scale, unit, read = False, Fraction(1), "", 0
+        around = next(((a, b) for a, b in math if a <= start < b), None)
+        formal = around is not None and not found["fraction"] and not power and _is_form(text, *around, found)
+        if around and gap.end() < around[1] - 1 and "{" not in gap.group():
             if text.startswith("\\%", gap.end()):
                 scale, unit, read = unit_of(text[gap.end() :])
         else:
@@ -243,4 +255,4 @@ def quantities(text: str, math: list[tuple[int, int]] | None = None) -> Iterator
         if read:
             position = end = gap.end() + read
         caution = next((name for name, words in _CAUTIONS if words.search(text[max(0, start - 24) : start])), "")
-        yield Quantity(start, end, digits, exponent, scale, unit, caution, symbolic)
+        yield Quantity(start, end, digits, exponent, scale, unit, caution, formal)
