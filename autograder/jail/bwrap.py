@@ -23,10 +23,10 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "LANG": "C.UTF-8",
 }
-FLAGS = (
-    "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net"
-    " --as-pid-1 --die-with-parent --new-session --cap-drop ALL --uid 65534 --gid 65534 --hostname jail --clearenv"
-).split()
+_FLAGS = """
+--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net
+--as-pid-1 --die-with-parent --new-session --cap-drop ALL --uid 65534 --gid 65534 --hostname jail --clearenv
+"""
 
 
 def interpreter() -> str:
@@ -50,7 +50,7 @@ def libraries() -> list[Path]:
 
 def arguments() -> list[str]:
     """bubblewrap's options for the view of the file system, in order."""
-    args = [*FLAGS]
+    args = _FLAGS.split()
     for path in libraries():
         args += ["--ro-bind", str(path), str(path)]
         # Other installed packages are none of a student's business, and the course itself may be one of them.

@@ -26,9 +26,8 @@ MAX_BUFFERS = 32 << 20  # bytes
 MAX_DEPTH = 32  # nested containers
 MAX_INT_BITS = 14_000  # below the 4,300 decimal digits at which Python refuses to print an int
 MAX_RANK = 16
-DTYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
-)
+_DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+DTYPES = frozenset(_DTYPES.split())
 _DICTS = ("OrderedDict", "defaultdict", "Counter")  # of `collections`; taken for the dict they are
 
 

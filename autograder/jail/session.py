@@ -5,8 +5,8 @@ functions, each within a deadline, until the session is closed. Whatever the pro
 due to the question asked ends the session.
 """
 
+import contextlib
 import json
-import os
 import secrets
 import select
 import socket
@@ -114,24 +114,20 @@ class Jail:
         """End the worker and everything in it."""
         self.control.close()
         self.process.kill()
-        try:
+        with contextlib.suppress(TimeoutExpired):  # in an uninterruptible system call: it dies when that returns
             self.process.wait(WORKER_SECONDS)
-        except TimeoutExpired:  # in an uninterruptible system call: it dies when that returns
-            pass
 
 
 class Session:
-    """One submission's process. Use as a context manager; leaving it kills the process and all it started."""
+    """One submission's process. Closing it kills the process and all it started."""
 
     def __init__(self, jail: Jail, channel: socket.socket, pid: int) -> None:
         self.jail, self.channel = jail, channel
         self.clock = (~pid << 3) | 2  # the kernel's id of that process's CPU clock
         self.ended: SessionEnded | None = None
 
-    def __enter__(self) -> "Session":
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Kill the process and all it started. Raises `JailBroken` when the worker does not say that it did."""
         self.channel.close()
         self.jail.clean()
 
@@ -146,6 +142,8 @@ class Session:
         reply, _ = self._ask({"op": "load", "cells": cells, "functions": functions}, [], LOAD_SECONDS)
         found, events = reply.get("functions"), reply.get("events")
         if type(found) is not dict or set(found) != set(functions) or type(events) is not list:
+            self._end(Crashed("an answer that is none"))
+        if not all(_are_parameters(parameters) for parameters in found.values()):
             self._end(Crashed("an answer that is none"))
         return {"functions": found, "events": [event for event in events if _is_event(event)]}
 
@@ -251,14 +249,21 @@ class _Deadline:
         poll.register(channel, events)
         while True:
             now = time.monotonic()
-            if poll.poll(max(0.0, self.next_look - now) * 1000):
-                if time.monotonic() < self.next_look:
-                    return
+            ready = poll.poll(max(0.0, self.next_look - now) * 1000)
+            if ready and time.monotonic() < self.next_look:
+                return
             left = self.limit - (self._cpu() - self.used)
             wall_left = self.started + WALL_FACTOR * self.limit - time.monotonic()
             if left <= 0 or wall_left <= 0:
                 raise TimedOut(f"more than {self.limit:g} s")
             self.next_look = time.monotonic() + min(max(left, 0.02), wall_left)
+
+
+def _are_parameters(value: object) -> bool:
+    """A list of parameters as the worker writes them, or None or False where there is no function."""
+    if value is None or value is False:
+        return True
+    return type(value) is list and all(type(p) is str and p.strip("*=").isidentifier() and len(p) < 80 for p in value)
 
 
 def _is_event(event: object) -> bool:

@@ -1,4 +1,4 @@
-"""What runs inside the jail: a warm Python that forks once for each submission, and the fork that runs the student's code.
+"""What runs inside the jail: a warm Python that forks for each submission, and the fork that runs the student's code.
 
 Started as a script (`python worker.py CONTROL_FD SITE`) with nothing of the course beside it but `protocol.py`.
 The *zygote* imports NumPy and SciPy once, then obeys its control socket: `fork` (with one end of a fresh socket pair
@@ -34,6 +34,7 @@ TEXT = 200  # characters of an error message that are kept
 
 # Shown, drawn and animated by students, needed by none of the exercises: do-nothing stand-ins keep their cells running.
 ABSENT = ("IPython", "matplotlib", "ipywidgets", "seaborn")
+_STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 _HARMLESS_MAGICS = ("%%time", "%%timeit", "%%capture")
 _MAGIC = re.compile(r"\s*(?:[%!]|[\w, ]+=\s*[%!]|\?)|.*\w\?{1,2}\s*$")
 
@@ -188,8 +189,9 @@ class Notebook:
     def load(self, cells: list, functions: list) -> dict:
         """Run the cells; a cell that raises does not stop the next one, as in Jupyter.
 
-        Returns the parameters of each wanted function (None: not defined, not a list: not callable) and the events of
-        the run as (cell number, "skipped" | "error", text). No hidden input exists yet, so the texts give none away.
+        Returns the parameters of each wanted function ("name", "name=" with a default, "*name"; None: not defined,
+        False: not callable) and the events of the run as (cell number, "skipped" | "error", text). No hidden input
+        exists yet, so the texts give none away.
         """
         events: list[list] = []
         for number, source in cells:
@@ -209,10 +211,11 @@ class Notebook:
     def _parameters(self, name: str) -> object:
         if name not in self.names:
             return None
+        if not callable(self.names[name]):
+            return False
         try:
-            if not callable(self.names[name]):
-                return str(type(self.names[name]).__name__)[:60]
-            return [str(parameter)[:60] for parameter in inspect.signature(self.names[name]).parameters][:20]
+            parameters = inspect.signature(self.names[name]).parameters.values()
+            return [_STARS.get(p.kind, "") + p.name[:60] + "=" * (p.default is not p.empty) for p in parameters][:20]
         except BaseException:
             return []  # callable, but it does not tell
 
@@ -295,10 +298,8 @@ def _describe(error: BaseException) -> str:
     """The error as a student reads it under a cell: its type and message, of bounded length."""
     name = str(type(error).__name__)[:60]
     try:
-        if isinstance(error, SyntaxError):
-            text = f"{error.msg}, line {error.lineno} of the cell"
-        else:
-            text = str(error)
+        syntax = isinstance(error, SyntaxError)
+        text = f"{error.msg}, line {error.lineno} of the cell" if syntax else str(error)
     except BaseException:
         text = ""
     text = "".join(c if c.isprintable() else " " for c in text[:TEXT])

@@ -1,0 +1,175 @@
+"""Grades a whole class: what is to do, a slot for each job, results written as they come, nothing lost."""
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from autograder.catalog import EXERCISES
+from autograder.results import Results
+from autograder.slot import SUBMISSION_SECONDS, Slot, SlotLost
+from autograder.submissions import Submission, SubmissionError, collect
+from autograder.task import Task, failed, missing
+
+ATTEMPTS = 2  # a submission whose slot was lost is tried once more
+LOSSES_IN_A_ROW = 6  # after so many slots lost with no result between, the machine is at fault and the run stops
+
+
+class RunStopped(RuntimeError):
+    """The run cannot go on; what is graded is kept. The text says why and what to do."""
+
+
+@dataclass
+class Summary:
+    """What a run did, for people and for scripts."""
+
+    engine: str
+    total: int
+    unchanged: int = 0
+    seconds: float = 0.0
+    rows: list[dict] = field(default_factory=list)
+    grades: Path | None = None
+
+    @property
+    def statuses(self) -> Counter:
+        """How many rows have each status."""
+        return Counter(row["status"] for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A student and an exercise, with the notebook if there is one."""
+
+    student: str
+    exercise: str
+    submission: Submission | None
+
+
+def plan(path: Path, exercises: list[str]) -> tuple[list[Pair], list[str]]:
+    """Everything that gets a row in grades.csv, in order, and what the instructor should know.
+
+    With no `exercises` named, those that somebody handed in. Raises SubmissionError when there is nothing to grade.
+    """
+    collection = collect(path, {name: EXERCISES[name] for name in exercises or EXERCISES})
+    found = {(submission.student, submission.exercise): submission for submission in collection.submissions}
+    wanted = [name for name in EXERCISES if name in (exercises or {exercise for _, exercise in found})]
+    students = sorted({student for student, _ in found})
+    pairs = [Pair(student, exercise, found.get((student, exercise))) for student in students for exercise in wanted]
+    return pairs, collection.notes
+
+
+def task_for(pair: Pair, results: Results) -> Task:
+    """The pair's notebook, read, hashed and ready to grade. What cannot be read says so in its result."""
+    key = (pair.student, pair.exercise)
+    seed = results.seed(*key)
+    if pair.submission is None:
+        return Task(*key, None, seed)
+    try:
+        data = pair.submission.read()
+    except SubmissionError as reason:
+        return Task(*key, None, seed, refused=f"The file {reason}.")
+    except OSError as error:
+        return Task(*key, None, seed, refused=f"The file cannot be read: {error.strerror}.")
+    return Task(*key, hashlib.sha256(data).hexdigest(), seed, data)
+
+
+def grade_class(
+    pairs: list[Pair],
+    results: Results,
+    engine: str,
+    grade_tasks: Callable[[Iterator[Task]], Iterator[dict]],
+    advance: Callable[[dict], None],
+) -> Summary:
+    """Grade what is not current, write each result as it comes, and grades.csv at the end.
+
+    `grade_tasks` turns tasks into results, in any order; `advance` is told each pair's row.
+
+    Raises
+    ------
+    RunStopped
+        When the machine does not let the run go on. What was graded is kept, and the next run continues.
+    """
+    started = time.monotonic()
+    summary = Summary(engine, len(pairs))
+
+    def done(student: str, exercise: str) -> None:
+        row = results.rows[student, exercise]
+        summary.rows.append(row)
+        advance(row)
+
+    def tasks() -> Iterator[Task]:
+        for pair in pairs:
+            task = task_for(pair, results)
+            if results.is_current(task):
+                summary.unchanged += 1
+                done(pair.student, pair.exercise)
+            elif pair.submission is None:
+                results.write(missing(task, engine))
+                done(pair.student, pair.exercise)
+            else:
+                yield task
+
+    try:
+        for result in grade_tasks(tasks()):
+            results.write(result)
+            done(result["student"], result["exercise"])
+        summary.grades = results.write_grades()
+    except OSError as error:
+        raise RunStopped(
+            f"cannot write to {results.out}: {error.strerror}. What is graded is kept: make room and run this again."
+        ) from error
+    summary.seconds = time.monotonic() - started
+    return summary
+
+
+def grade_here(tasks: Iterator[Task], engine: str, jobs: int) -> Iterator[dict]:
+    """The results of `tasks`, graded in `jobs` processes of this machine.
+
+    Raises
+    ------
+    RunStopped
+        When slot after slot is lost with no result between: then not the submissions are the reason.
+    """
+    idle = [Slot(engine) for _ in range(jobs)]
+    busy: dict[Connection, tuple[Slot, Task, int, float]] = {}  # the slot, its task, which attempt, since when
+    again: list[tuple[Task, int]] = []
+    losses = 0
+    try:
+        while True:
+            while idle and (turn := again.pop() if again else _first_try(tasks)):
+                slot = idle.pop()
+                slot.send(turn[0])
+                busy[slot.connection] = (slot, *turn, time.monotonic())
+            if not busy:
+                return
+            ready = wait(busy, timeout=1.0)
+            late = [c for c, (*_, since) in busy.items() if time.monotonic() - since > SUBMISSION_SECONDS]
+            for connection in {*ready, *late}:
+                slot, task, attempt, _ = busy.pop(connection)
+                try:
+                    if connection not in ready:
+                        raise SlotLost(f"grading took more than {SUBMISSION_SECONDS:g} s")
+                    yield slot.receive()
+                    losses = 0
+                    idle.append(slot)
+                except SlotLost as reason:
+                    slot.close()
+                    idle.append(Slot(engine))
+                    losses += 1
+                    if losses >= LOSSES_IN_A_ROW:
+                        raise RunStopped(f"the jail keeps failing: {reason}. Try `autograder doctor`.") from reason
+                    if attempt < ATTEMPTS:
+                        again.append((task, attempt + 1))
+                    else:
+                        yield failed(task, engine, f"The grader failed twice here: {reason}.")
+    finally:
+        for slot in [*idle, *(slot for slot, *_ in busy.values())]:
+            slot.close()
+
+
+def _first_try(tasks: Iterator[Task]) -> tuple[Task, int] | None:
+    task = next(tasks, None)
+    return (task, 1) if task else None

@@ -1,0 +1,198 @@
+"""The command line: `autograder grade`, `doctor`, and the commands of the other parts of the course."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from autograder import batch, doctor
+from autograder.catalog import EXERCISES
+from autograder.results import OutputError, Results
+from autograder.submissions import SubmissionError
+
+app = typer.Typer(
+    name="autograder",
+    help="Release, collect and grade the exercises of the Vision Transformer course.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+errors = Console(stderr=True)
+output = Console()
+STATUSES = ("graded", "missing", "unreadable", "crashed", "timeout", "engine-error")
+
+
+class Rate(ProgressColumn):
+    """Notebooks per second so far."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.1f}/s" if task.speed else "", style="cyan")
+
+
+def fail(message: str, status: int) -> typer.Exit:
+    """Print one sentence to stderr; raise what this returns."""
+    errors.print(Text(f"autograder: {message}"), style="red", soft_wrap=True)
+    return typer.Exit(status)
+
+
+@app.command()
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="What was handed in: a folder, or a zip of your LMS.")],
+    out: Annotated[Path, typer.Option(help="Where grades.csv and results/ go. A second run continues there.")],
+    jobs: Annotated[int, typer.Option(min=1, help="Notebooks graded at a time.")] = len(os.sched_getaffinity(0)),
+    seed: Annotated[
+        str | None, typer.Option(metavar="SALT", help="Course salt of the hidden inputs. Kept in OUT.")
+    ] = None,
+    exercise: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this exercise; may be repeated.")
+    ] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Grade on this Dask cluster.")] = None,
+    unsafe_trusted: Annotated[bool, typer.Option("--unsafe-trusted", help="Run the notebooks without a jail.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Grade everything in SUBMISSIONS with the hidden tests.
+
+    Each notebook runs in a jail: it cannot reach the network, other files, other students or the tests. Results are
+    written as they come, so a run that is stopped at any moment continues when it is started again, and a second run
+    grades only what has changed.
+
+    **Exit status**: 0 when every submission was graded, whatever the scores; 1 when some could not be graded because
+    of the grader or the machine; 2 for bad usage.
+    """
+    names = exercise or []
+    if unknown := [name for name in names if name not in EXERCISES]:
+        raise fail(f"there is no exercise {unknown[0]}; there are {', '.join(EXERCISES)}", 2)
+    try:
+        pairs, notes = batch.plan(submissions, names)
+        results = Results(out, seed)
+    except (SubmissionError, OutputError) as error:
+        raise fail(str(error), 2) from None
+    engine = _engine(unsafe_trusted)
+    try:
+        with _progress(len(pairs), quiet or as_json) as advance:
+            summary = batch.grade_class(
+                pairs, results, engine, partial(batch.grade_here, engine=engine, jobs=jobs), advance
+            )
+    except batch.RunStopped as stop:
+        raise fail(str(stop), 1) from None
+    except KeyboardInterrupt:
+        raise fail("stopped. What is graded is kept; the same command continues.", 1) from None
+    if as_json:
+        output.print_json(json.dumps(_as_data(summary, notes)))
+    elif not quiet:
+        _print(summary, notes)
+    if summary.statuses["engine-error"]:
+        raise fail(f"{summary.statuses['engine-error']} could not be graded: see their results; run this again.", 1)
+
+
+def _engine(unsafe_trusted: bool) -> str:
+    """The jail to use, or exit with what is missing."""
+    if unsafe_trusted:
+        errors.print("autograder: no jail: the notebooks run with your own rights on this machine.", style="bold red")
+        return "unsafe-trusted"
+    engine = doctor.best_engine()
+    if engine is None:
+        raise fail("no jail works on this machine; `autograder doctor` says what is missing.", 1)
+    return engine
+
+
+@contextmanager
+def _progress(total: int, hidden: bool) -> Iterator[Callable[[dict], None]]:
+    """A progress bar with rate and time left, on a terminal; yields what is to be called after each notebook."""
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=hidden or not errors.is_terminal) as progress:
+        bar = progress.add_task("grading", total=total)
+        yield lambda row: progress.advance(bar)
+
+
+def _print(summary: batch.Summary, notes: list[str]) -> None:
+    table = Table(title=f"{summary.total} notebooks, {summary.unchanged} of them unchanged since the last run")
+    table.add_column("exercise")
+    statuses = [status for status in STATUSES if summary.statuses[status]]
+    for name in ("mean score", "of", *statuses):
+        table.add_column(name, justify="right")
+    for exercise, rows in _by_exercise(summary).items():
+        scores = [row["score"] for row in rows if row["score"] is not None]
+        counts = [sum(row["status"] == status for row in rows) for status in statuses]
+        mean = f"{sum(scores) / len(scores):.1f}" if scores else ""
+        table.add_row(exercise, mean, f"{rows[0]['max_score']:g}", *(str(count or "") for count in counts))
+    for note in notes:
+        output.print(Text(f"Note: {note}"), soft_wrap=True)
+    output.print(table)
+    output.print(Text(f"{summary.grades} has every score; results/ beside it says why."), soft_wrap=True)
+
+
+def _as_data(summary: batch.Summary, notes: list[str]) -> dict:
+    return {
+        "grades": str(summary.grades),
+        "engine": summary.engine,
+        "seconds": round(summary.seconds, 3),
+        "notebooks": summary.total,
+        "unchanged": summary.unchanged,
+        "statuses": dict(summary.statuses),
+        "notes": notes,
+    }
+
+
+def _by_exercise(summary: batch.Summary) -> dict[str, list[dict]]:
+    table: dict[str, list[dict]] = {}
+    for name in EXERCISES:
+        if rows := [row for row in summary.rows if row["exercise"] == name]:
+            table[name] = rows
+    return table
+
+
+@app.command(name="doctor")
+def examine() -> None:
+    """Say which jail is available here, what is missing, and the command that brings it."""
+    findings = doctor.examine()
+    for finding in findings:
+        mark = Text("works   ", "green") if finding.works else Text("missing ", "red")
+        output.print(mark + Text(f"{finding.name}: {finding.says}"), soft_wrap=True)
+        if finding.command:
+            output.print(Text(f"        to mend it: {finding.command}"), soft_wrap=True)
+    engine = doctor.best_engine()
+    if engine is None:
+        raise fail("no jail works here, so nothing will be graded without --unsafe-trusted.", 1)
+    output.print(Text(f"`autograder grade` will use {engine}."))
+
+
+@app.command()
+def release() -> None:
+    """Make the students' notebooks and visible cases in exercises/ from the masters in solutions/."""
+    from autograder.release import release as make
+
+    for path in make():
+        output.print(Text(str(path)), soft_wrap=True)
+
+
+@app.command()
+def course(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder to make.")]) -> None:
+    """Make a ready nbgrader course in DIR: source/, release/ and nbgrader_config.py."""
+    from autograder.course import make_course
+
+    make_course(directory)
+
+
+@app.command()
+def bundle(directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the zips go.")]) -> None:
+    """Make the otter and Gradescope autograder zips in DIR, one per exercise."""
+    from autograder.bundle import make_bundles
+
+    for path in make_bundles(directory):
+        output.print(Text(str(path)), soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
