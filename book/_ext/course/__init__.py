@@ -25,11 +25,18 @@ def add_static_files(app: Sphinx) -> None:
     app.add_css_file("course.css")
 
 
+def forget_a_build_that_warned(app: Sphinx, error: Exception | None) -> None:
+    """Have the next build read every page again: an unchanged page that warned would else pass in silence."""
+    if error or app._warncount:
+        Path(app.doctreedir, "environment.pickle").unlink(missing_ok=True)
+
+
 def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("course_term", "", "html", [str])
     app.add_config_value("course_solutions", True, "env", [bool])
     app.config["templates_path"] += [str(HERE / "templates")]
     app.connect("builder-inited", add_static_files)
+    app.connect("build-finished", forget_a_build_that_warned, priority=900)
     for part in (formulas, prediction, exercise):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

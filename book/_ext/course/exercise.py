@@ -3,9 +3,10 @@
     ```{vit-exercise} vit_param_count
     ```
 
-shows the statement, the code to complete, a link to the student's notebook, one folded hint per symptom and, unless
-the book is built with `course_solutions: false`, the folded solution. `{vit-exercise-list}` is the table. What a
-notebook fetches when it comes alone (the checks and their cases) is published under exercises/, beside the notebooks.
+is all that the page of an exercise holds: it becomes the title, the statement, the code to complete, a link to the
+student's notebook, one folded hint per symptom and, unless the book is built with `course_solutions: false`, the folded
+solution. `{vit-exercise-list}` is the table. What a notebook fetches when it comes alone (the checks and their cases)
+is published under exercises/, beside the notebooks.
 """
 
 from __future__ import annotations
@@ -39,19 +40,7 @@ def fence(directive: str, argument: str, body: str, **options: str) -> str:
     return "\n".join([*lines, ticks])
 
 
-class MystDirective(SphinxDirective):
-    """A directive that writes MyST and has it parsed as if it stood in the page, headings included."""
-
-    def parse(self, text: str) -> list[nodes.Node]:
-        container = nodes.container()
-        container.document = self.state.document
-        self.state.nested_parse(
-            StringList(text.splitlines(), source=self.get_source_info()[0]), 0, container, match_titles=True
-        )
-        return container.children
-
-
-class VitExercise(MystDirective):
+class VitExercise(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
@@ -63,9 +52,10 @@ class VitExercise(MystDirective):
         master = masters.read(exercise)
         top = "../" * self.env.docname.count("/")
         parts = [
+            f"# {exercise.title}",
             f"{exercise.points} points, about {exercise.minutes} minutes, {DIFFICULTY[exercise.difficulty]}. "
             f"The chapter behind it is {{doc}}`/book/{exercise.chapter}`.",
-            fence("exercise", exercise.title, master.statement, label=name, nonumber=""),
+            fence("exercise", "", master.statement, label=name, nonumber=""),
             "## Your code",
             fence("code-block", "python", "\n\n\n".join([*master.given, *master.stub])),
             f'<a class="course-download" href="{top}exercises/{name}.ipynb" download>Download the notebook</a>',
@@ -75,10 +65,13 @@ class VitExercise(MystDirective):
         ]
         if self.config.course_solutions:
             parts += ["## Solution", fence("dropdown", "One way to write it, and why", master.solution)]
-        return self.parse("\n\n".join(parts))
+        # Parsed as the page's own text, so that its headings are the page's headings.
+        lines = StringList("\n\n".join(parts).splitlines(), source=str(exercise.master))
+        self.state.nested_parse(lines, 0, self.state.document, match_titles=True)
+        return []
 
 
-class VitExerciseList(MystDirective):
+class VitExerciseList(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         rows = ["| exercise | you write | minutes | points |", "|---|---|--:|--:|"]
         for name, exercise in EXERCISES.items():
@@ -86,7 +79,7 @@ class VitExerciseList(MystDirective):
             functions = ", ".join(f"`{function}`" for function in exercise.functions)
             link = f"{{doc}}`{exercise.title} </book/exercises/{name}>`"
             rows.append(f"| {link} | {functions} | {exercise.minutes} | {exercise.points} |")
-        return self.parse("\n".join(rows))
+        return self.parse_text_to_nodes("\n".join(rows))
 
 
 def publish(app: Sphinx, error: Exception | None) -> None:
