@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .chapters import BOOK, Directive, Part, chapters, parse, read
 from .ledger import ENTRIES, Entry, LedgerError
-from .quantities import Quantity, math_spans, quantities
+from .quantities import Quantity, quantities
 
 # What is no claim although it has digits. `quantities` adds: exponents, subscripts, digits glued to a letter, whole
 # coefficients (4d) and 0, 1, 2 in a formula with symbols.
@@ -127,21 +127,23 @@ def _inside(part: Directive) -> Iterator[tuple[int, str]]:
         yield from enumerate(part.body, part.body_line)
 
 
-def claims(parts: list[Part]) -> Iterator[tuple[int, str, Quantity]]:
-    """(line, the number as shown, the quantity) of every number that must be backed."""
+def readable(parts: list[Part]) -> tuple[str, list[int]]:
+    """The prose as one text, with all that is not read blanked, and the line number of each of its lines."""
     lines = [(line, piece) for line, text in prose(parts) for piece in text.split("\n")]
     text = "\n".join(piece for _, piece in lines)
     for hidden in _HIDDEN:
         text = hidden.sub(_blank, text)
-    text = _CODE.sub(lambda m: m.group() if _ONLY_NUMBERS.match(m.group(1)) else _blank(m), text).replace("`", " ")
+    text = _CODE.sub(lambda m: m.group() if _ONLY_NUMBERS.match(m.group(1)) else _blank(m), text)
+    return text.replace("`", " "), [line for line, _ in lines]
+
+
+def claims(parts: list[Part]) -> Iterator[tuple[int, str, Quantity]]:
+    """(line, the number as shown, the quantity) of every number that must be backed."""
+    text, lines = readable(parts)
     exempt = [m.span() for rule in EXEMPT.values() for m in re.finditer(rule, text, re.MULTILINE)]
-    starts = [0]
-    for _, piece in lines:
-        starts.append(starts[-1] + len(piece) + 1)
-    for found in quantities(text, math_spans(text)):
+    for found in quantities(text):
         if not found.formal and not any(a <= found.start < b for a, b in exempt):
-            row = next(i for i, start in enumerate(starts) if start > found.start) - 1
-            yield lines[row][0], _plain(text[found.start : found.end]), found
+            yield lines[text.count("\n", 0, found.start)], _plain(text[found.start : found.end]), found
 
 
 def _plain(shown: str) -> str:
