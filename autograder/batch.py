@@ -56,9 +56,19 @@ def plan(path: Path, exercises: list[str]) -> tuple[list[Pair], list[str]]:
     collection = collect(path, {name: EXERCISES[name] for name in exercises or EXERCISES})
     found = {(submission.student, submission.exercise): submission for submission in collection.submissions}
     wanted = [name for name in EXERCISES if name in (exercises or {exercise for _, exercise in found})]
-    students = sorted({student for student, _ in found})
+    students = {student for student, _ in found}
+    students = sorted(students | _empty_handed(path, students))
     pairs = [Pair(student, exercise, found.get((student, exercise))) for student in students for exercise in wanted]
     return pairs, collection.notes
+
+
+def _empty_handed(path: Path, students: set[str]) -> set[str]:
+    """Students whose own folder is there but holds no notebook, where each student has a folder."""
+    root = path / "submitted" if (path / "submitted").is_dir() else path
+    folders = {entry.name for entry in root.iterdir() if entry.is_dir()} if root.is_dir() else set()
+    if not students <= folders:
+        return set()
+    return {name for name in folders - students if not name.startswith(".") and name not in EXERCISES}
 
 
 def task_for(pair: Pair, results: Results) -> Task:

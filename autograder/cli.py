@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 errors = Console(stderr=True)
 output = Console()
+FULL_TABLE = 40  # students up to which each gets a row on the screen
 STATUSES = ("graded", "missing", "unreadable", "crashed", "timeout", "engine-error")
 
 
@@ -116,20 +117,37 @@ def _progress(total: int, hidden: bool) -> Iterator[Callable[[dict], None]]:
 
 
 def _print(summary: batch.Summary, notes: list[str]) -> None:
-    table = Table(title=f"{summary.total} notebooks, {summary.unchanged} of them unchanged since the last run")
-    table.add_column("exercise")
-    statuses = [status for status in STATUSES if summary.statuses[status]]
-    for name in ("mean score", "of", *statuses):
-        table.add_column(name, justify="right")
-    for exercise, rows in _by_exercise(summary).items():
-        scores = [row["score"] for row in rows if row["score"] is not None]
-        counts = [sum(row["status"] == status for row in rows) for status in statuses]
-        mean = f"{sum(scores) / len(scores):.1f}" if scores else ""
-        table.add_row(exercise, mean, f"{rows[0]['max_score']:g}", *(str(count or "") for count in counts))
     for note in notes:
         output.print(Text(f"Note: {note}"), soft_wrap=True)
+    exercises = [name for name in EXERCISES if any(row["exercise"] == name for row in summary.rows)]
+    table = Table()
+    for name in ("student", *exercises):
+        table.add_column(Text(name), justify="left" if name == "student" else "right", overflow="fold")
+    students = sorted({row["student"] for row in summary.rows})
+    cells = {(row["student"], row["exercise"]): _cell(row) for row in summary.rows}
+    if len(students) <= FULL_TABLE:
+        for student in students:
+            table.add_row(Text(student), *(cells.get((student, name), "") for name in exercises))
+        table.add_section()
+    table.add_row("mean", *(_mean([row for row in summary.rows if row["exercise"] == name]) for name in exercises))
     output.print(table)
-    output.print(Text(f"{summary.grades} has every score; results/ beside it says why."), soft_wrap=True)
+    counts = ", ".join(f"{summary.statuses[status]:,} {status}" for status in STATUSES if summary.statuses[status])
+    unchanged = f" ({summary.unchanged:,} unchanged since the last run)" if summary.unchanged else ""
+    output.print(Text(f"{counts}{unchanged}"), soft_wrap=True)
+    output.print(Text(f"Scores: {summary.grades}\nReasons: {summary.grades.with_name('results')}/"), soft_wrap=True)
+
+
+def _cell(row: dict) -> Text:
+    """A score, or why there is none worth showing."""
+    if row["status"] == "graded":
+        return Text(f"{row['score']:g} of {row['max_score']:g}")
+    score = "" if not row["score"] else f", {row['score']:g}"
+    return Text(row["status"] + score, "yellow")
+
+
+def _mean(rows: list[dict]) -> str:
+    scores = [row["score"] for row in rows if row["score"] is not None]
+    return f"{sum(scores) / len(scores):.1f} of {rows[0]['max_score']:g}" if scores else ""
 
 
 def _as_data(summary: batch.Summary, notes: list[str]) -> dict:
@@ -142,14 +160,6 @@ def _as_data(summary: batch.Summary, notes: list[str]) -> dict:
         "statuses": dict(summary.statuses),
         "notes": notes,
     }
-
-
-def _by_exercise(summary: batch.Summary) -> dict[str, list[dict]]:
-    table: dict[str, list[dict]] = {}
-    for name in EXERCISES:
-        if rows := [row for row in summary.rows if row["exercise"] == name]:
-            table[name] = rows
-    return table
 
 
 @app.command(name="doctor")

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from multiprocessing.connection import Connection
 
 from autograder.catalog import ROOT
@@ -20,9 +21,8 @@ from autograder.jail import open_jail
 from autograder.jail.session import Jail, JailBroken
 from autograder.task import Task, failed
 
-SUBMISSION_SECONDS = (
-    300.0  # by the clock on the wall, after which a slot counts as hanging; the engine's limits are tighter
-)
+SUBMISSION_SECONDS = 300.0  # by the clock on the wall; a slot that takes longer hangs: the engine's limits are tighter
+GRACE_SECONDS = 2.0  # to end in order
 
 
 class SlotLost(RuntimeError):
@@ -59,10 +59,13 @@ class Slot:
         return content
 
     def close(self) -> None:
-        """End the process and its jail, whatever it is doing."""
+        """End the process and its jail, whatever they are doing."""
         self.connection.close()
-        self.process.kill()
-        self.process.wait()
+        try:
+            self.process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 def _serve(connection: Connection, engine: str) -> None:
@@ -71,7 +74,10 @@ def _serve(connection: Connection, engine: str) -> None:
 
     jail: Jail | None = None
     while True:
-        task = connection.recv()
+        try:
+            task = connection.recv()
+        except (EOFError, OSError):
+            break
         try:
             jail = jail or open_jail(engine)
             reply = ("result", grading.grade(task, jail, engine))
@@ -83,13 +89,16 @@ def _serve(connection: Connection, engine: str) -> None:
         except grading.Failed as error:
             reply = ("result", failed(task, engine, f"The grader itself failed here:\n{error}"))
         connection.send(reply)
+    if jail:
+        jail.close()
 
 
 def _die_with(fd: int) -> None:
-    """End this process, and its jail with it, as soon as the run at the other end of `fd` is gone."""
+    """End this process, and its jail with it, once the run at the other end of `fd` is gone, also amid a submission."""
     poll = select.poll()
     poll.register(fd, select.POLLRDHUP)
     poll.poll()
+    time.sleep(GRACE_SECONDS / 2)  # an idle one closes its jail in order meanwhile
     os._exit(1)
 
 
@@ -97,5 +106,5 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's to answer
     descriptor = int(sys.argv[1])
     threading.Thread(target=_die_with, args=(descriptor,), daemon=True).start()
-    with contextlib.suppress(EOFError, OSError):
+    with contextlib.suppress(BrokenPipeError):
         _serve(Connection(descriptor), sys.argv[2])

@@ -1,7 +1,7 @@
 """The first choice of jail: bubblewrap, with its own namespaces and nothing writable inside.
 
-Inside there is the interpreter with its standard library, NumPy, SciPy, the worker's two files, /dev/null and
-/dev/urandom, all read-only. No /proc, no /tmp, no network, no other process; the worker is PID 1 of its own PID
+Inside there is the interpreter with its standard library, NumPy, SciPy, what students have beside their notebooks, the
+worker's two files, /dev/null and /dev/urandom, all read-only. No /proc, no /tmp, no network, no other process; the worker is PID 1 of its own PID
 namespace, so nothing that it forks can signal it, and all of it dies with the grader.
 """
 
@@ -14,8 +14,11 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 
+from autograder.catalog import ROOT
+
 HERE = Path(__file__).parent
 PACKAGES = ("numpy", "numpy.libs", "scipy", "scipy.libs")  # what the statements promise to students, nothing else
+BESIDE_NOTEBOOK = ("checks.py", "cases")  # of exercises/: with them the setup cell looks for no network
 ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # more threads than one hang under an address-space limit
     "OMP_NUM_THREADS": "1",
@@ -68,11 +71,13 @@ def arguments() -> list[str]:
         args += ["--ro-bind-try", str(site_packages() / name), f"/site/{name}"]
     for name in ("worker.py", "protocol.py"):
         args += ["--ro-bind", str(HERE / name), f"/worker/{name}"]
+    for name in BESIDE_NOTEBOOK:
+        args += ["--ro-bind", str(ROOT / "exercises" / name), f"/notebook/{name}"]
     for device in ("/dev/null", "/dev/urandom"):
         args += ["--dev-bind", device, device]
     for name, value in (ENVIRONMENT | {"LD_LIBRARY_PATH": f"{sys.base_prefix}/lib"}).items():
         args += ["--setenv", name, value]
-    return [*args, "--chdir", "/", "--remount-ro", "/"]
+    return [*args, "--chdir", "/notebook", "--remount-ro", "/"]
 
 
 def start(control_fd: int, stderr: int) -> subprocess.Popen:

@@ -2,6 +2,7 @@
 
 import subprocess
 
+from autograder.catalog import ROOT
 from autograder.jail.bwrap import ENVIRONMENT, HERE, interpreter, site_packages
 
 
@@ -14,5 +15,5 @@ def start(control_fd: int, stderr: int) -> subprocess.Popen:
         stdout=subprocess.DEVNULL,
         stderr=stderr,
         env=ENVIRONMENT,
-        cwd="/",
+        cwd=ROOT / "exercises",
     )

@@ -1,0 +1,102 @@
+"""The example class gets exactly its expected grades, no hostile notebook gains a point, and nothing is left behind."""
+
+import csv
+import importlib.util
+import json
+
+import pytest
+from grading import Adopted, autograder, grades, jail_works, needs_jail, results  # noqa: F401
+
+from autograder.catalog import ROOT
+from autograder.results import COLUMNS
+
+EXAMPLES = ROOT / "examples"
+pytestmark = [needs_jail, pytest.mark.usefixtures("jail_works")]
+
+
+def expected() -> list[dict]:
+    with (EXAMPLES / "expected.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def make_class():
+    spec = importlib.util.spec_from_file_location("make_class", EXAMPLES / "make_class.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The class graded once, with this process adopting whatever the grader might leave running."""
+    out, scratch = tmp_path_factory.mktemp("out"), tmp_path_factory.mktemp("scratch")
+    with Adopted() as processes:
+        finished = autograder("grade", EXAMPLES / "class", "--out", out, "--seed", "x", env={"TMPDIR": str(scratch)})
+    assert finished.returncode == 0, finished.stderr
+    return out, scratch, processes.left
+
+
+def test_the_class_is_what_its_script_makes(make_class):
+    committed = {
+        path.relative_to(EXAMPLES / "class"): path.read_text(encoding="utf-8")
+        for path in (EXAMPLES / "class").rglob("*")
+        if path.is_file()
+    }
+    assert committed == make_class.files(), "run `python examples/make_class.py`"
+
+
+def test_every_student_is_expected(make_class):
+    assert {row["student"] for row in expected()} == {str(path.parent) for path in make_class.files()}
+
+
+@pytest.mark.parametrize("row", expected(), ids=lambda row: row["student"])
+def test_grade(run, row):
+    out, *_ = run
+    key = row["student"], row["exercise"]
+    got = grades(out)[key]
+    assert (got["status"], got["score"]) == (row["status"], row["score"])
+    slugs = {check["misconception"] for check in results(out)[key]["checks"]} - {None}
+    assert slugs == ({row["misconception"]} if row["misconception"] else set())
+
+
+def test_grades_and_results_agree(run):
+    out, *_ = run
+    written = results(out)
+    assert written.keys() == grades(out).keys() == {(row["student"], row["exercise"]) for row in expected()}
+    assert (out / "grades.csv").read_text(encoding="utf-8").splitlines()[0] == ",".join(COLUMNS)
+    for result in written.values():
+        assert list(result) == [
+            *("schema", "student", "exercise", "submission_sha256", "seed"),
+            *("status", "score", "max_score", "seconds", "engine", "checks"),
+        ]
+        assert result["score"] == sum(check["points"] for check in result["checks"])
+        for check in result["checks"]:
+            assert list(check) == ["name", "hidden", "points", "max_points", "status", "message", "misconception"]
+            assert check["points"] == (check["max_points"] if check["status"] == "passed" else 0)
+
+
+def test_nothing_is_left_behind(run):
+    out, scratch, left = run
+    assert not left, "processes outlived the run"
+    assert list(scratch.iterdir()) == []
+    assert {path.name for path in out.iterdir()} == {"grades.csv", "results", "run.json"}
+    assert {path.suffix for path in out.glob("results/*/*")} == {".json"}
+
+
+def test_no_message_shows_the_tests_or_the_machine(run):
+    out, *_ = run
+    text = json.dumps(list(results(out).values()))
+    for secret in (str(ROOT), "/worker", "Traceback", "test_case", "expect_"):
+        assert secret not in text
+
+
+def test_a_second_run_grades_nothing_and_changes_nothing(run):
+    out, *_ = run
+    before = {path: path.stat().st_mtime_ns for path in out.glob("results/*/*")}
+    table = (out / "grades.csv").read_bytes()
+    again = autograder("grade", EXAMPLES / "class", "--out", out, "--json")
+    assert again.returncode == 0
+    assert json.loads(again.stdout)["unchanged"] == len(before)
+    assert {path: path.stat().st_mtime_ns for path in out.glob("results/*/*")} == before
+    assert (out / "grades.csv").read_bytes() == table
