@@ -19,6 +19,7 @@ import yaml
 from pybtex.database import BibliographyData, parse_file
 
 from .chapters import BOOK, Directive, Part, Text, chapters, parse, read
+from .quantities import math_spans
 
 ROOT = BOOK.parent
 LIBRARY = ("vit", "data")  # folders of book/ that a notebook needs beside it
@@ -37,7 +38,8 @@ if not find_spec("vit"):
     try:
         ZipFile(BytesIO(urlopen(address).read())).extractall()
     except OSError as error:
-        raise SystemExit(f"Put the folders vit and data beside this notebook; {{address}} gives {{error}}.") from None
+        message = f"put the folders vit and data beside this notebook ({{address}}: {{error}})"
+        raise ModuleNotFoundError(message) from None
 """
 
 QUOTED = {"admonition", "note", "tip", "warning", "important", "caution", "hint", "attention", "seealso", "margin"}
@@ -96,11 +98,13 @@ class Chapter:
             if isinstance(part, Text) or (part and part.name != "code-cell"):
                 markdown += self.markdown([part])
                 continue
+            if part and "remove-cell" in part.options.get("tags", []):
+                continue
             cells += [nbformat.v4.new_markdown_cell(text.strip()) for text in _split(markdown)]
             markdown = ""
-            if part and "remove-cell" not in part.options.get("tags", []):
-                if not any(cell.cell_type == "code" for cell in cells):
-                    cells.append(nbformat.v4.new_code_cell(FETCH.format(address=self.address).strip()))
+            if part and not any(cell.cell_type == "code" for cell in cells):
+                cells.append(nbformat.v4.new_code_cell(FETCH.format(address=self.address).strip()))
+            if part:
                 cells.append(_code_cell(part))
         for number, cell in enumerate(cells):
             cell["id"] = f"{self.path.stem.replace('_', '-')}-{number}"  # the same every time
@@ -153,12 +157,14 @@ class Chapter:
             body = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
         label = self.known.get(str(part.options.get("label", "")))
         tag = f" \\tag{{{label.words.strip('()')}}}" if label else ""
-        return f"\n$$\n{body}{tag}\n$$\n\n"
+        return f"\n$$ {' '.join(body.split())}{tag} $$\n\n"  # one line: in a quotation, each line begins with >
 
     # --- within a line ----------------------------------------------------------------------------------------------
 
     def _inline(self, text: str) -> str:
         text = re.sub(r"\{[#.][^}\n]*\}(?=\s|$)", "", text)
+        for start, end in math_spans(text):
+            text = text[:start] + text[start:end].replace("\n", " ") + text[end:]
         return re.sub(r"\{([a-z:]+)\}`([^`]+)`", self._role, text)
 
     def _role(self, found: re.Match[str]) -> str:
@@ -208,7 +214,7 @@ def _code_cell(part: Directive) -> nbformat.NotebookNode:
 
 def _split(markdown: str) -> list[str]:
     """One cell for each section."""
-    return [text for text in re.split(r"\n(?=##? )", markdown) if text.strip()]
+    return [text for text in re.split(r"\n(?=##? )", re.sub(r"\n{3,}", "\n\n", markdown)) if text.strip()]
 
 
 def _quote(text: str) -> str:

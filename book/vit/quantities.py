@@ -94,6 +94,7 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _ALONE = re.compile(r"\^\{?(?P<p>[-−]?\d+)\}?|(?P<sup>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")  # what makes a bare 10 into a power of ten
+_DIGITS = re.compile(r"\D")
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _GLUE = re.compile(r"(?:(?!\n[ \t]*\n)[\s~\u00a0\u2009\u202f*$]|\\[,;:! ]|-(?=[A-Za-z])|\\(?:text|mathrm)\{|\})*")
 _WORD = re.compile(r"\\?%|×(?!\s*[\d$\\(A-Za-z])|[A-Za-zµ]+(?:-[A-Za-z]+)?(?:/[A-Za-z]+)?")
@@ -140,14 +141,18 @@ class Quantity:
 
     def reading(self, text: str, value: Fraction) -> str:
         """What the text should show for `value`, in its own form."""
+        written = _NUMBER.match(text, self.start)
+        if self.digits != ("-" if written["sign"] else "") + _DIGITS.sub("", written["whole"]) + (
+            written["fraction"] or ""
+        ):
+            return f"{float(value):.3g}"  # a bare power of ten
         unscaled = value / self.scale / Fraction(10) ** self.exponent
         decimals = len(self.digits.partition(".")[2])
-        shown = f"{float(round(unscaled, decimals)):,.{decimals}f}" if decimals else f"{round(unscaled):,}"
-        if not decimals and unscaled and abs(unscaled) < 10 and unscaled.denominator != 1:
-            shown = f"{float(unscaled):.4g}"
-        written = _NUMBER.match(text, self.start)
-        digits_end = written.end("fraction") if written.group("fraction") else written.end("whole")
-        return shown + text[digits_end : self.end]
+        if not decimals and abs(unscaled) < 10 and unscaled.denominator != 1:
+            shown = f"{float(unscaled):.2g}"  # a whole number would hide the difference
+        else:
+            shown = f"{float(round(unscaled, decimals)):,.{decimals}f}" if decimals else f"{round(unscaled):,}"
+        return shown + text[written.end("fraction") if decimals else written.end("whole") : self.end]
 
     def covers(self, other: "Quantity") -> bool:
         """Whether backing this one backs `other`: same number, same scale, and the same unit if `other` has one."""
@@ -236,7 +241,7 @@ def quantities(text: str, math: list[tuple[int, int]] | None = None) -> Iterator
         before = text[:start].rstrip()
         if before.endswith(("^", "_")) or re.search(r"[\^_]\{[^{}]*$", before[-80:]):
             continue
-        whole = re.sub(r"\D", "", found["whole"])
+        whole = _DIGITS.sub("", found["whole"])
         digits = ("-" if found["sign"] else "") + whole + (found["fraction"] or "")
         power = found["p"] or found["e"] or (found["sup"] or "").translate(_SUPERSCRIPTS)
         if whole == "10" and not found["fraction"] and not power and (alone := _ALONE.match(text, end)):
