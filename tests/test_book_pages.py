@@ -17,7 +17,7 @@ PAGES = [f"{name}.html" for name in [*documents(), "genindex", "search"]]
 TOO_WIDE = """() => {
   const cut = (node) => /auto|scroll|hidden|clip/.test(getComputedStyle(node).overflowX);
   const scrolls = (node) => node && (cut(node) || scrolls(node.parentElement));
-  return [...document.querySelectorAll("body *")]
+  return [...document.querySelectorAll("article *")]
     .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && !scrolls(node.parentElement))
     .map((node) => node.outerHTML.slice(0, 120));
 }"""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from course import exercise, formulas, npm, prediction
+from course import accessible, exercise, formulas, npm, prediction
 
 HERE = Path(__file__).parent
 
@@ -34,9 +34,9 @@ def forget_a_build_that_warned(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("course_term", "", "html", [str])
     app.add_config_value("course_solutions", True, "env", [bool])
-    app.config["templates_path"] += [str(HERE / "templates")]
+    app.config["templates_path"].insert(0, str(HERE / "templates"))  # before the theme's
     app.connect("builder-inited", add_static_files)
     app.connect("build-finished", forget_a_build_that_warned, priority=900)
-    for part in (formulas, prediction, exercise):
+    for part in (formulas, prediction, exercise, accessible):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

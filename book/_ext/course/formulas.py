@@ -1,4 +1,4 @@
-"""Formulas set by KaTeX while the book is built: no script in the page, and a mistake in one fails the build."""
+"""Formulas set by KaTeX while the book is built: no script sets them, and a mistake fails the build."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
 def add_style(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document) -> None:
     if 'class="katex' in context.get("body", ""):
         app.add_css_file("katex/katex.min.css")
+        app.add_js_file("formulas.js", defer="defer")
 
 
 def setup(app: Sphinx) -> None:
