@@ -44,7 +44,7 @@ def tests_version(exercise: str) -> str:
 def folder_name(student: str) -> str:
     """A folder name for any student name, a different one for each: `..`, `a/b` and control characters are harmless."""
     harmful = "".join(c for c in student if c in '/\\:*?"<>|%' or not c.isprintable())
-    name = "".join(urllib.parse.quote(c) if c in harmful else c for c in student)
+    name = "".join(urllib.parse.quote(c, safe="") if c in harmful else c for c in student)
     name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
     if len(name.encode()) > 200:
         name = f"{name[:40]}%{hashlib.sha256(student.encode()).hexdigest()[:32]}"
