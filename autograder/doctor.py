@@ -5,7 +5,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 
-from autograder.jail import ENGINES, open_jail, seccomp
+from autograder.jail import LAUNCHERS, open_jail, seccomp
 from autograder.jail.session import JailBroken
 
 APPARMOR = """\
@@ -34,7 +34,7 @@ def examine() -> list[Finding]:
     """Look at each kind of jail, best first, by really starting it."""
     if not sys.platform.startswith("linux"):
         return [Finding("Linux", False, ELSEWHERE)]
-    return [_filter(), *(_jail(engine) for engine in ENGINES if engine != "unsafe-trusted")]
+    return [_filter(), *(_jail(engine) for engine in LAUNCHERS if engine != "unsafe-trusted")]
 
 
 def _filter() -> Finding:
@@ -72,7 +72,7 @@ def _install(debian: str, other: str) -> str:
 
 def best_engine() -> str | None:
     """The safest kind of jail that works here, or None."""
-    for engine in ENGINES:
+    for engine in LAUNCHERS:
         if engine != "unsafe-trusted" and _jail(engine).works:
             return engine
     return None

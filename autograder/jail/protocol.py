@@ -160,7 +160,7 @@ def encode(message: dict, buffers: list[bytes]) -> bytes:
 def lengths(head: bytes) -> tuple[int, int]:
     """The two lengths of a frame's head, in bytes. Raises `ProtocolError` when they are beyond the limits."""
     document, body = HEAD.unpack(head)
-    if document > MAX_JSON or body > MAX_BUFFERS:
+    if not 0 < document <= MAX_JSON or body > MAX_BUFFERS:
         raise ProtocolError("the message is beyond the limit")
     return document, body
 

@@ -78,7 +78,7 @@ class Jail:
             if not ready:
                 self.close()
                 complaints.seek(0)
-                text = complaints.read(2000).decode(errors="replace").strip()
+                text = complaints.read(20_000).decode(errors="replace").strip().rpartition("\n")[2]
                 raise JailBroken(f"the jail did not start: {text or 'no reason given'}")
         self.control.settimeout(WORKER_SECONDS)
 
@@ -187,10 +187,9 @@ class Session:
             if self._readable():
                 raise Crashed("an answer before the question")
             self._write(protocol.encode(request, buffers), deadline)
-            document, size = protocol.lengths(self._read(protocol.HEAD.size, deadline))
-            reply = protocol.decode(self._read(document, deadline))
-            body = self._read(size, deadline)
-            if reply.get("id") != nonce or self._readable():
+            frame, size = self._read_frame(deadline)
+            reply = protocol.decode(bytes(frame[:size]))
+            if reply.get("id") != nonce:
                 raise Crashed("an answer to another question")
         except protocol.ProtocolError as error:
             self._end(Crashed(str(error)))
@@ -198,7 +197,7 @@ class Session:
             self._end(Crashed("the process ended"))
         except SessionEnded as error:
             self._end(error)
-        return reply, memoryview(body)
+        return reply, frame[size:]
 
     def _end(self, error: SessionEnded) -> None:
         self.ended = error
@@ -217,18 +216,24 @@ class Session:
             except BlockingIOError:
                 deadline.wait(self.channel, select.POLLOUT)
 
-    def _read(self, size: int, deadline: "_Deadline") -> bytes:
-        data = bytearray()
-        while len(data) < size:
+    def _read_frame(self, deadline: "_Deadline") -> tuple[memoryview, int]:
+        """One frame without its head, and how many of its bytes are JSON. Not a byte more may have come with it."""
+        data, wanted, document = bytearray(), protocol.HEAD.size, 0
+        while len(data) < wanted:
             try:
-                chunk = self.channel.recv(min(size - len(data), 1 << 20))
+                chunk = self.channel.recv(1 << 20)
             except BlockingIOError:
                 deadline.wait(self.channel, select.POLLIN)
                 continue
             if not chunk:
                 raise Crashed("the process ended")
             data += chunk
-        return bytes(data)
+            if not document and len(data) >= protocol.HEAD.size:
+                document, body = protocol.lengths(data[: protocol.HEAD.size])
+                wanted += document + body
+        if len(data) != wanted:
+            raise Crashed("more than one answer")
+        return memoryview(data)[protocol.HEAD.size :], document
 
 
 class _Deadline:

@@ -16,6 +16,7 @@ import gc
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import inspect
 import json
 import os
@@ -64,6 +65,7 @@ def zygote(control: socket.socket) -> None:
         elif order == b"stop":
             control.send(json.dumps(_clean_up(child)).encode())
         else:
+            _clean_up(child)
             os._exit(0)
 
 
@@ -79,13 +81,11 @@ def _warm_up() -> None:
 
 def _clean_up(child: int) -> dict:
     """Kill every process but this one, wait for them all, and say how the child ended."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         if os.getpid() == 1:
             os.kill(-1, signal.SIGKILL)  # everything else in this PID namespace
-        else:
+        elif child:
             os.kill(child, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     status = 0
     while True:
         try:
@@ -99,6 +99,9 @@ def _clean_up(child: int) -> dict:
 def _become_child(control: socket.socket, fd: int, program: bytes, libc: ctypes.CDLL) -> None:
     """Everything between the fork and the first order; ends the process, never returns."""
     try:
+        libc.prctl(
+            1, signal.SIGKILL, 0, 0, 0
+        )  # PR_SET_PDEATHSIG: outside of a PID namespace, too, it ends with the zygote
         control.close()
         os.dup2(fd, 3)
         null = os.open("/dev/null", os.O_RDWR)
@@ -356,6 +359,21 @@ class _Absent(types.ModuleType):
         pass
 
 
+class _SiteFinder(importlib.abc.MetaPathFinder):
+    """Finds NumPy and SciPy in a folder whose other packages are not to be seen, nor even listed."""
+
+    def __init__(self, site: str) -> None:
+        self.site = site
+
+    def find_spec(self, name: str, path: object = None, target: object = None):
+        if name not in ("numpy", "scipy"):
+            return None
+        folder = f"{self.site}/{name}"
+        return importlib.util.spec_from_file_location(
+            name, f"{folder}/__init__.py", submodule_search_locations=[folder]
+        )
+
+
 class _AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name: str, path: object = None, target: object = None):
         if name.partition(".")[0] in ABSENT:
@@ -370,5 +388,5 @@ class _AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 if __name__ == "__main__":
-    sys.path.append(sys.argv[2])
+    sys.meta_path.append(_SiteFinder(sys.argv[2]))
     zygote(socket.socket(fileno=int(sys.argv[1])))
