@@ -170,7 +170,8 @@ def _walk(root: Path, notes: list[str]) -> Iterator[_File]:
         folders[:] = sorted(name for name in folders if not JUNK.fullmatch(name))
         for name in sorted(names):
             path = Path(folder, name)
-            parts = path.relative_to(root).parts
+            # A name that is no UTF-8 could go into no result file.
+            parts = tuple(os.fsencode(part).decode("utf-8", "replace") for part in path.relative_to(root).parts)
             if JUNK.fullmatch(name):
                 continue
             if name.lower().endswith(".zip") and not path.is_symlink():
@@ -312,7 +313,8 @@ def collect(path: Path, exercises: Mapping[str, Exercise]) -> Collection:
             submission = Submission(student, exercise, file.origin, claim.late, when, file.read)
             copies.setdefault((student, exercise), []).append((age, submission))
     if not copies:
-        raise SubmissionError(f"{path} holds no notebook of {', '.join(exercises)}")
+        reasons = "".join(f"; {note}" for note in collection.notes[:3])
+        raise SubmissionError(f"{path} holds no notebook of {', '.join(exercises)}{reasons}")
 
     order = {name: position for position, name in enumerate(exercises)}
     for student, exercise in sorted(copies, key=lambda key: (key[0], order[key[1]])):

@@ -208,6 +208,15 @@ def test_submissions_come_by_student_and_in_course_order(tmp_path: Path) -> None
     assert got == [("a", "vit_param_count"), ("a", "vit_macs"), ("b", "vit_param_count"), ("b", "vit_macs")]
 
 
+def test_a_name_that_is_no_text_is_made_one(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/ad\xe9"
+    os.mkdir(folder)
+    with open(folder + b"/vit_macs.ipynb", "wb") as file:
+        file.write(b"1")
+    lay(tmp_path, {"bob/vit_macs.ipynb": b"2"})
+    assert found(tmp_path) == {("ad\ufffd", "vit_macs"): b"1", ("bob", "vit_macs"): b"2"}
+
+
 # ---- archives that mean harm
 
 
@@ -320,6 +329,14 @@ def test_nothing_to_read_is_said_in_one_sentence(tmp_path: Path, what: str) -> N
         collect(path, EXERCISES)
     assert "\n" not in str(caught.value)
     assert what in str(caught.value)
+
+
+def test_a_zip_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    data = bytearray(pack({"ad\u00e9/vit_macs.ipynb": b"1"}))
+    data[data.rindex(b"\xc3")] = 0xFF  # a name in the directory that is no UTF-8
+    (tmp_path / "in.zip").write_bytes(bytes(data))
+    with pytest.raises(SubmissionError, match="it is no readable zip"):
+        collect(tmp_path / "in.zip", EXERCISES)
 
 
 def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
