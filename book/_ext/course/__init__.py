@@ -12,8 +12,8 @@ from course import accessible, exercise, formulas, npm, prediction
 HERE = Path(__file__).parent
 
 
-def add_static_files(app: Sphinx) -> None:
-    """Offer this extension's files and the npm packages' files to every page, from folders Sphinx copies itself."""
+def add_what_pages_share(app: Sphinx) -> None:
+    """Offer this extension's files and the npm packages' files to every page, and tell the templates the term."""
     packages = Path(app.outdir).parent / ".web"
     katex = npm.install() / "katex" / "dist"
     fonts = packages / "katex" / "fonts"
@@ -23,6 +23,7 @@ def add_static_files(app: Sphinx) -> None:
         shutil.copy(font, fonts)
     app.config.html_static_path += [str(HERE / "static"), str(packages)]
     app.add_css_file("course.css")
+    app.config.html_context["course_term"] = app.config.course_term
 
 
 def forget_a_build_that_warned(app: Sphinx, error: Exception | None) -> None:
@@ -35,7 +36,7 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("course_term", "", "html", [str])
     app.add_config_value("course_solutions", True, "env", [bool])
     app.config["templates_path"].insert(0, str(HERE / "templates"))  # before the theme's
-    app.connect("builder-inited", add_static_files)
+    app.connect("builder-inited", add_what_pages_share)
     app.connect("build-finished", forget_a_build_that_warned, priority=900)
     for part in (formulas, prediction, exercise, accessible):
         part.setup(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -21,20 +22,20 @@ class Typesetter:
 
     def __init__(self) -> None:
         self.process = None
-        self.known: dict[tuple[str, bool], str] = {}
+        self.answers: dict[tuple[str, bool], dict[str, str]] = {}
 
     def html(self, tex: str, display: bool, where: nodes.Node) -> str:
         """The formula as HTML. A formula KaTeX refuses is reported at `where` and shown as its TeX."""
         key = (tex, display)
-        if key not in self.known:
+        if key not in self.answers:
             self.process = self.process or npm.node(npm.WEB / "src" / "formulas.mjs")
             self.process.stdin.write(json.dumps({"tex": tex, "display": display}) + "\n")
             self.process.stdin.flush()
-            answer = json.loads(self.process.stdout.readline())
-            if "error" in answer:
-                logger.warning("%s in the formula %s", answer["error"], tex, location=where)
-            self.known[key] = answer.get("html") or f"<code>{nodes.Text(tex).astext()}</code>"
-        return self.known[key]
+            self.answers[key] = json.loads(self.process.stdout.readline())
+        answer = self.answers[key]
+        if "error" in answer:
+            logger.warning("%s in the formula %s", answer["error"], tex, location=where)
+        return answer.get("html") or f"<code>{escape(tex)}</code>"
 
     def close(self) -> None:
         if self.process:
