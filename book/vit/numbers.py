@@ -24,10 +24,11 @@ from .quantities import Quantity, quantities
 # coefficients (4d) and 0, 1, 2 in a formula with symbols.
 EXEMPT = {
     "a year": r"\b(?:19[5-9]\d|20[0-3]\d)\b(?![,.]?\d)",
-    "a numbered thing": r"\b(?:[Cc]hapter|[Ss]ection|[Tt]able|[Ff]igure|[Ee]quation|[Aa]ppendix|[Tt]heorem|[Ee]xercise"
-    r"|[Pp]art|[Pp]age|[Rr]ow|[Ss]tep|[Vv]ersion|[Ll]ine|[Bb]lock|[Ii]ndex|[Pp]osition|[Ll]abel|[Cc]lass|[Ss]tage|[Hh]ead)s?"
-    r"[ ~]\(?\$?[A-Z]?[\d.]+\$?\)?(?:\([a-z]\)|(?:,| and| or| to|-|–) \(?\$?[A-Z]?[\d.]+\$?)*",
-    "a list's marker": r"^[ \t]*\d+[.)](?=\s)",
+    "a numbered thing": r"\b(?:Chapter|Section|Table|Figure|Equation|Appendix|Theorem|Exercise|Part|Algorithm)"
+    r"(?:s|es|ices)?[ ~](?:[A-Z]\.)?[\d.]+(?:\([a-z]\))?(?:(?:,| and| or| to|-|–) (?:[A-Z]\.)?[\d.]+)*"
+    r"|\b(?:[Rr]ow|[Ss]tep|[Vv]ersion|[Ll]ine|[Bb]lock|[Ii]ndex|[Pp]osition|[Ll]abel|[Cc]lass|[Ss]tage|[Hh]ead)"
+    r"[ ~]\d+\b(?![.,]?\d|%)",
+    "a list's marker": r"^[ \t]*[1-9][.)](?=\s)",
     "a model's name": r"\b(?:So)?(?:ViT|DeiT|GPT|BERT|ResNet|SigLIP|DINO|PaLM|CLIP|Swin)[- ]?v?\d+\w*(?:/\d+)?"
     r"|\b(?:\w+-)?(?:Ti|So400m|400m|S|B|L|H|g|G|s)/\d+\b|\bSigLIP 2\b|\b(?:7|22)B\b(?! param)",
     "a data set's name": r"\bImageNet-?\d+k?\b|\bJFT-\d+[MB]\b|\bCIFAR-\d+\b",

@@ -99,6 +99,10 @@ _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _GLUE = re.compile(r"(?:(?!\n[ \t]*\n)[\s~\u00a0\u2009\u202f*$]|\\[,;:! ]|-(?=[A-Za-z])|\\(?:text|mathrm)\{|\})*")
 _WORD = re.compile(r"\\?%|×(?!\s*[\d$\\(A-Za-z])|[A-Za-zµ]+(?:-[A-Za-z]+)?(?:/[A-Za-z]+)?")
 _PER = re.compile(r"\s+(?:per|an?|each)\s+([A-Za-z]+)")
+# What follows a coefficient: a symbol, or brackets with one in them.
+_COEFFICIENT = re.compile(
+    r"(?:[\s·×]|\\[,;:! ])*(?:[A-Za-z]|\((?=[^()]*[A-Za-z])|\\sqrt\{(?=[^{}]*[A-Za-z])|\\(?!text|sqrt|[dt]?frac)[A-Za-z])"
+)
 _CAUTIONS = [(name, re.compile(rf"(?:^|[^A-Za-z\\])(?:{words})[\s$*(]*$")) for name, words in CAUTION.items()]
 
 
@@ -218,7 +222,7 @@ def math_spans(text: str) -> list[tuple[int, int]]:
 def _is_form(text: str, start: int, end: int, number: re.Match[str]) -> bool:
     """Whether a whole number in the formula text[start:end] belongs to its form: 4d, N_p + 1, but not d = 2."""
     after = text[number.end() : end].rstrip("$")
-    if re.match(r"(?:[\s·×]|\\[,;:! ])*(?:[A-Za-z(]|\\(?!text|%)[A-Za-z])", after):
+    if _COEFFICIENT.match(after):
         return True
     symbols = re.sub(r"\\(?:text|mathrm)\{[^}]*\}|\\[A-Za-z]+", "", text[start:end])
     alone = text[start : number.start()].rstrip().endswith(("=", "≈")) and re.match(
