@@ -18,7 +18,7 @@ test: book notebooks lint           ## all tests; a test that needs a missing sy
 	$(PY) -m pytest -n 2 --dist loadfile
 
 book: env system                    ## build the book; warnings and failing cells are errors
-	$(PY) -m jupyter_book build . -W -n --keep-going
+	.venv/bin/jupyter-book build . -W -n --keep-going
 
 notebooks: book                     ## every chapter as a notebook for Jupyter, VS Code and Colab
 	cd book && ../$(PY) -m vit.notebooks
