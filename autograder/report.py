@@ -1,11 +1,9 @@
 """What the class did, as pages that open offline: one for the instructor, one for each student to read or print."""
 
-import json
 import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,6 +12,7 @@ from markupsafe import Markup, escape
 
 from . import misconceptions
 from .catalog import EXERCISES
+from .graded import Student, load
 
 BINS = 10
 SLOWEST = 10
@@ -26,53 +25,6 @@ STATUS = {
     "timeout": "took longer than it may",
     "engine-error": "not graded, by a fault of the grader or the machine: run `autograder grade` again",
 }
-
-
-@dataclass(frozen=True)
-class Student:
-    """A student's results in course order, and the name of their page."""
-
-    name: str
-    page: str
-    results: list[dict]
-
-    @property
-    def score(self) -> float:
-        return sum(result["score"] or 0 for result in self.results)
-
-    @property
-    def max_score(self) -> float:
-        return sum(result["max_score"] for result in self.results)
-
-    @property
-    def by_exercise(self) -> dict[str, dict]:
-        """The results by the name of the exercise."""
-        return {result["exercise"]: result for result in self.results}
-
-    @property
-    def counted(self) -> bool:
-        """Whether the score is final: a fault of the grader is no zero."""
-        return all(result["score"] is not None for result in self.results)
-
-
-def load(out: Path) -> list[Student]:
-    """The students of a graded class, by name.
-
-    Raises FileNotFoundError when `out` holds no results, with what to do.
-    """
-    folders = sorted(path for path in (out / "results").glob("*") if path.is_dir())
-    order = {name: position for position, name in enumerate(EXERCISES)}
-    students = []
-    for folder in folders:
-        results = [json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")]
-        if results:
-            results.sort(key=lambda result: (order.get(result["exercise"], len(order)), result["exercise"]))
-            students.append(Student(results[0]["student"], f"{folder.name}.html", results))
-    if not students:
-        raise FileNotFoundError(
-            f"{out} holds no results: grade a class first, `autograder grade SUBMISSIONS --out {out}`"
-        )
-    return sorted(students, key=lambda student: student.name.casefold())
 
 
 # ---- what the pages show
@@ -225,7 +177,7 @@ def write_report(out: Path) -> Path:
     feedback.mkdir(exist_ok=True)
     page = environment.get_template("student.html")
     for student in students:
-        (feedback / student.page).write_text(page.render(student=student), "utf-8")
+        (feedback / f"{student.folder}.html").write_text(page.render(student=student), "utf-8")
     report = out / "report.html"
     report.write_text(
         environment.get_template("report.html").render(

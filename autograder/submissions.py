@@ -13,6 +13,7 @@ import re
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -32,7 +33,7 @@ RATIO_FREE = 2**20  # bytes below which the ratio does not matter
 CANVAS = re.compile(
     r"(?:(?P<name>\w+?)_)??(?:(?P<late>LATE)_)?(?P<user>anon_\w+?|\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL
 )
-MOODLE = re.compile(r"(?P<student>.+_\d+)_assignsubmission_file(?:_(?P<file>.*))?", re.DOTALL)
+MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_file(?:_(?P<file>.*))?", re.DOTALL)
 GRADESCOPE = re.compile(r"submission_\d+")
 COPY = re.compile(
     r"(?P<stem>.+?)(?:[ _-]?\((?P<browser>\d+)\)|-(?P<canvas>\d+)|[ _-]+copy)?", re.IGNORECASE | re.DOTALL
@@ -195,11 +196,36 @@ class _Claim:
     number: int = 0  # Canvas numbers uploads upwards
 
 
-def _gradescope(files: list[_File], notes: list[str]) -> dict[str, tuple[tuple[str, ...], datetime.datetime | None]]:
-    """`submission_N` -> (students, time), from every submission_metadata.yml; its keys are Ruby symbols."""
+@dataclass(frozen=True)
+class _Layout:
+    """How the files lie, which is known only from all of them together."""
+
+    root: str  # the name of what was given
+    lead: int  # so many leading folders are common to all and say nothing
+    depth: int | None  # where the platform's name for a student stands in a path; None without a platform
+    people: dict[str, tuple[tuple[str, ...], datetime.datetime | None]]  # Gradescope's: submission_N -> who, when
+    namesakes: set[str]  # Moodle's: names that two people share
+    exercises: Mapping[str, Exercise]
+
+
+def _platform_depth(paths: list[tuple[str, ...]]) -> int | None:
+    """The depth at which most files have a name that a platform made.
+
+    A student may name what is inside of their own folder in the same way, to be taken for another: that is deeper.
+    """
+    first = Counter(
+        next((d for d, part in enumerate(parts) if any(p.fullmatch(part) for p in (GRADESCOPE, MOODLE, CANVAS))), None)
+        for parts in paths
+    )
+    (depth, number), *_ = first.most_common(1) or [(None, 0)]
+    return depth if 2 * number > len(paths) else None
+
+
+def _gradescope(files: list[_File], depth: int, notes: list[str]) -> dict:
+    """`submission_N` -> (students, time), from the submission_metadata.yml beside them; its keys are Ruby symbols."""
     people: dict[str, tuple[tuple[str, ...], datetime.datetime | None]] = {}
     for file in files:
-        if file.parts[-1] != "submission_metadata.yml":
+        if file.parts[-1] != "submission_metadata.yml" or len(file.parts) != depth + 1:
             continue
         try:
             for folder, entry in yaml.load(file.read(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
@@ -212,18 +238,52 @@ def _gradescope(files: list[_File], notes: list[str]) -> dict[str, tuple[tuple[s
     return people
 
 
-def _claim(file: _File, people: dict, names: Mapping[str, Exercise], lead: int, root: str) -> _Claim:
-    for depth, part in enumerate(file.parts):
-        last = depth == len(file.parts) - 1
-        if GRADESCOPE.fullmatch(part) and not last:
-            students, when = people.get(part, ((), None))
-            return _Claim(students or (part,), file.parts[-1], when=when)
-        if match := MOODLE.fullmatch(part):
-            return _Claim((match["student"],), match["file"] if last and match["file"] else file.parts[-1])
-        if match := CANVAS.fullmatch(part):
-            student = "_".join(filter(None, (match["name"], match["user"])))
-            name = match["file"] if last else file.parts[-1]
-            return _Claim((student,), name, bool(match["late"]), number=int(match["attachment"]))
+def _namesakes(paths: list[tuple[str, ...]], depth: int) -> set[str]:
+    """The names that two people of one Moodle download share.
+
+    Moodle numbers people anew for each assignment, so the number is part of a student only where the name is not enough.
+    """
+    numbers: dict[tuple, set[str]] = {}
+    for parts in paths:
+        if match := MOODLE.fullmatch(parts[min(depth, len(parts) - 1)]):
+            numbers.setdefault((parts[:depth], match["name"]), set()).add(match["number"])
+    return {name for (_, name), different in numbers.items() if len(different) > 1}
+
+
+def _layout(files: list[_File], notebooks: list[_File], root: str, exercises: Mapping, notes: list[str]) -> _Layout:
+    paths = [file.parts for file in notebooks]
+    lead = _common_folders([parts[:-1] for parts in paths], exercises)
+    depth = _platform_depth(paths)
+    if depth is None:
+        return _Layout(root, lead, None, {}, set(), exercises)
+    return _Layout(root, lead, depth, _gradescope(files, depth, notes), _namesakes(paths, depth), exercises)
+
+
+def _claim(file: _File, layout: _Layout) -> _Claim:
+    return _by_platform(file, layout) or _by_folder(file, layout)
+
+
+def _by_platform(file: _File, layout: _Layout) -> _Claim | None:
+    """What a learning platform says about the file, if it does."""
+    if layout.depth is None or layout.depth >= len(file.parts):
+        return None
+    part, name = file.parts[layout.depth], file.parts[-1]
+    last = layout.depth == len(file.parts) - 1
+    if GRADESCOPE.fullmatch(part) and not last:
+        students, when = layout.people.get(part, ((), None))
+        return _Claim(students or (part,), name, when=when)
+    if match := MOODLE.fullmatch(part):
+        student = f"{match['name']}_{match['number']}" if match["name"] in layout.namesakes else match["name"]
+        return _Claim((student,), match["file"] if last and match["file"] else name)
+    if match := CANVAS.fullmatch(part):
+        student = "_".join(filter(None, (match["name"], match["user"])))
+        return _Claim((student,), match["file"] if last else name, bool(match["late"]), number=int(match["attachment"]))
+    return None
+
+
+def _by_folder(file: _File, layout: _Layout) -> _Claim:
+    """What the file's folders and name say: the outermost folder that is not all students' is a student."""
+    names, lead = layout.exercises, layout.lead
     folders = [part.removesuffix(".zip") for part in file.parts[lead:-1]]
     owners = [part for part in folders if part not in names]
     if owners:
@@ -234,7 +294,7 @@ def _claim(file: _File, people: dict, names: Mapping[str, Exercise], lead: int, 
     for name in names:  # ada_vit_macs.ipynb, vit_macs-ada.ipynb
         if match := re.fullmatch(rf"(?:(.+?)[ _-]+{name}|{name}[ _-]+(.+?))", stem, re.DOTALL):
             return _Claim((match[1] or match[2],), name + Path(file.parts[-1]).stem[len(stem) :] + ".ipynb")
-    return _Claim((([root, *file.parts[:lead]])[-1].removesuffix(".zip"),), file.parts[-1])
+    return _Claim(([layout.root, *file.parts[:lead]][-1].removesuffix(".zip"),), file.parts[-1])
 
 
 def _exercise(name: str, file: _File, names: Mapping[str, Exercise]) -> str | None:
@@ -296,13 +356,13 @@ def collect(path: Path, exercises: Mapping[str, Exercise]) -> Collection:
     root = path / "submitted" if (path / "nbgrader_config.py").exists() and (path / "submitted").is_dir() else path
     collection = Collection()
     files = list(_walk(root, collection.notes))
-    people, times = _gradescope(files, collection.notes), _timestamps(files)
+    times = _timestamps(files)
     notebooks = [file for file in files if file.parts[-1].lower().endswith(".ipynb")]
-    lead = _common_folders([file.parts[:-1] for file in notebooks], exercises)
+    layout = _layout(files, notebooks, root.resolve().name, exercises, collection.notes)
 
     copies: dict[tuple[str, str], list[tuple[tuple, Submission]]] = {}
     for file in notebooks:
-        claim = _claim(file, people, exercises, lead, root.resolve().name)
+        claim = _claim(file, layout)
         exercise = _exercise(claim.name, file, exercises)
         if exercise is None:
             collection.notes.append(f"{file.origin}: skipped, it is no notebook of {', '.join(exercises)}")

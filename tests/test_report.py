@@ -12,7 +12,8 @@ from pages import ROOT
 
 from autograder import misconceptions
 from autograder.catalog import EXERCISES
-from autograder.report import distributions, failures, histogram, load, mistakes, slowest, troubles, write_report
+from autograder.graded import load
+from autograder.report import distributions, failures, histogram, mistakes, slowest, troubles, write_report
 from autograder.results import folder_name
 from autograder.task import Task, about_notebook, failed, missing, result
 
