@@ -10,7 +10,6 @@ import contextlib
 import contextvars
 import copy
 import functools
-import math
 import os
 import random
 import sys
@@ -53,23 +52,24 @@ def random_config(rng: random.Random, **fixed: object) -> dict:
     """A small model with a shape of its own; `fixed` sets keys, and the others follow where they must.
 
     Every term of every formula is there unless `fixed` removes it: a class token (with `pool="cls"`), registers, a
-    head, channels other than 3, d_ff other than 4 d.
+    head, channels other than 3, d_ff other than 4 d. No drawn size is under 5, so that a factor up to 4 in a message
+    tells what the mistake is and not what was drawn.
     """
-    P = fixed.get("P", rng.choice([4, 7, 8, 14, 16, 32]))
-    h = fixed.get("h", rng.choice([2, 3, 5, 6, 8]))
-    d = fixed.get("d", h * rng.choice([8, 11, 16, 20, 24]))
+    P = fixed.get("P", rng.choice([5, 7, 8, 14, 16, 32]))
+    h = fixed.get("h", rng.choice([5, 6, 7, 8]))
+    d = fixed.get("d", h * rng.choice([5, 8, 11, 16, 20]))
     cls_token = fixed.get("cls_token", fixed.get("pool", "cls") == "cls")
     config = {
-        "img": P * rng.randint(3, 20),
+        "img": P * rng.randint(5, 20),
         "P": P,
-        "C": rng.choice([2, 4, 5, 6, 10]),
+        "C": rng.choice([5, 6, 7, 10]),
         "d": d,
-        "L": rng.randint(2, 14),
+        "L": rng.randint(5, 14),
         "h": h,
-        "d_ff": d * rng.choice([2, 3, 5]) + rng.randint(1, d - 1),
+        "d_ff": d * rng.choice([2, 3, 5]) + rng.randint(5, d - 1),
         "n_classes": rng.randint(11, 2000),
         "cls_token": cls_token,
-        "n_registers": rng.randint(1, 9),
+        "n_registers": rng.randint(5, 9),
         "pool": "cls" if cls_token else "gap",
     }
     return config | fixed
@@ -218,7 +218,7 @@ def expect_count(
             noun = unit[0] if abs(units) == 1 else unit[0].replace(" ", "s ", 1)
             problem = f"too {'large' if units > 0 else 'small'} by exactly {abs(units)} {noun}"
         else:
-            problem = _compared(value, want)
+            problem = compared(value, want)
         raise CheckFailed(f"`{_name(f)}` is {problem} ({where}).")
 
 
@@ -234,7 +234,7 @@ def expect_growth(f: Callable | None, before: tuple, after: tuple, *, want: int,
     for args, value in zip((before, after), values, strict=True):
         _record(Call(_name(f), args, {}, value, ok))
     if not ok:
-        raise CheckFailed(f"`{_name(f)}` {where}: {rule}. The change in your count is {_compared(grown, want)}.")
+        raise CheckFailed(f"`{_name(f)}` {where}: {rule}. The change in your count is {compared(grown, want)}.")
 
 
 def expect_counts(f: Callable | None, *args: object, want: Mapping[str, int], where: str, **kwargs: object) -> None:
@@ -243,7 +243,7 @@ def expect_counts(f: Callable | None, *args: object, want: Mapping[str, int], wh
     wrong = [key for key in want if value[key] != want[key]]
     _record(Call(_name(f), args, kwargs, value, not wrong))
     if wrong:
-        terms = "; ".join(f"`{key}` is {_compared(value[key], want[key])}" for key in wrong)
+        terms = "; ".join(f"`{key}` is {compared(value[key], want[key])}" for key in wrong)
         raise CheckFailed(f"`{_name(f)}`: {terms} ({where}).")
 
 
@@ -253,7 +253,7 @@ def expect_rate(f: Callable | None, *args: object, want: float, where: str, **kw
     ok = checks.agrees(value, want)
     _record(Call(_name(f), args, kwargs, value, ok))
     if not ok:
-        raise CheckFailed(f"`{_name(f)}` is {_compared(value, want)} ({where}).")
+        raise CheckFailed(f"`{_name(f)}` is {compared(float(value), want)} ({where}).")
 
 
 def expect_array(f: Callable | None, *args: object, want: object, where: str, **kwargs: object) -> None:
@@ -265,22 +265,22 @@ def expect_array(f: Callable | None, *args: object, want: object, where: str, **
         raise CheckFailed(f"`{_name(f)}` returned the right shape with wrong values ({where}).")
 
 
-def _compared(value: float, want: float) -> str:
-    """How `value` misses `want` without saying either: by a simple factor, in sign, or too large or small."""
+_SIMPLE = {Fraction(a, b) for a in range(1, 5) for b in range(1, 5)} - {1}
+_IN_WORDS = {Fraction(1, 2): "half of", Fraction(2): "twice"}
+
+
+def compared(value: float, want: float) -> str:
+    """How `value` misses `want` without saying either: by a simple factor, in sign, or too large or too small."""
     if value == 0 or want == 0:
-        return "zero where it should not be" if value == 0 else "not zero where it should be"
-    if isinstance(value, int) and isinstance(want, int):
-        ratio = Fraction(value, want)
-    else:
-        ratio = Fraction(float(value) / float(want)).limit_denominator(16)
-        if not math.isclose(ratio, float(value) / float(want), rel_tol=1e-9):
-            ratio = Fraction(value / want)
+        return "zero, which it should not be" if value == 0 else "not zero, which it should be"
+    ratio = Fraction(value) / Fraction(want)
     if ratio < 0:
         return "of the wrong sign"
-    top, bottom = ratio.numerator, ratio.denominator
-    if top <= 16 and bottom <= 16:
-        return f"{'exactly' if bottom == 1 else ''} {top if bottom == 1 else ratio} times what it should be".strip()
-    return "too large" if ratio > 1 else "too small"
+    exact = type(value) is int and type(want) is int
+    factor = next((simple for simple in _SIMPLE if abs(ratio / simple - 1) <= (0 if exact else 1e-9)), None)
+    if factor is None:
+        return "too large" if ratio > 1 else "too small"
+    return f"{_IN_WORDS.get(factor, f'{factor} times')} what it should be"
 
 
 # --- how much Python the student's own code executes ------------------------------------------------------------

@@ -2,10 +2,13 @@
 
 import copy
 import importlib
+import importlib.util
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from autograder import kit
+from autograder.catalog import EXERCISES
 
 
 @dataclass(frozen=True)
@@ -13,12 +16,34 @@ class Misconception:
     """A belief that gives wrong answers.
 
     `sentence` speaks to the student: what was done and what should be done, without the line of code.
-    `functions` holds the functions that come out wrong; the others of the exercise are right.
+    `functions` holds the functions that come out wrong; the others of the exercise are right. `edits` are the changes
+    to the master's code that make them, where that is how they are made.
     """
 
     slug: str
     sentence: str
     functions: dict[str, Callable]
+    edits: tuple[tuple[str, str], ...] = ()
+
+
+def edited(exercise: str, slug: str, sentence: str, *edits: tuple[str, str]) -> Misconception:
+    """The misconception that comes from the master's code by `edits`, pairs of a piece of code and what replaces it.
+
+    Raises ValueError when a piece is not there exactly once.
+    """
+    return Misconception(slug, sentence, functions_after(exercise, edits), edits)
+
+
+def functions_after(exercise: str, edits: Iterable[tuple[str, str]]) -> dict[str, Callable]:
+    """The functions of the master of `exercise` after edits to its code, made one after the other."""
+    source = inspect.getsource(importlib.import_module(f"solutions.{exercise}"))
+    for old, new in edits:
+        if source.count(old) != 1:
+            raise ValueError(f"{old!r} stands {source.count(old)} times in the master of {exercise}, not once")
+        source = source.replace(old, new)
+    namespace = {"__name__": f"{exercise}_edited"}
+    exec(compile(source, f"<{exercise} edited>", "exec"), namespace)
+    return {name: namespace[name] for name in EXERCISES[exercise].functions}
 
 
 def load(exercise: str) -> list[Misconception]:
