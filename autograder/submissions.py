@@ -1,34 +1,22 @@
-"""Find the students' notebooks in a folder or in what Canvas, Moodle, Gradescope and nbgrader hand out.
+"""Finds the students' notebooks in a folder or in what Canvas, Moodle, Gradescope and nbgrader hand out.
 
-Nothing is executed and nothing is unpacked to disk: a notebook inside a zip is read from there, when it is asked for.
 The names that the platforms give to files are those of canvas-lms `lib/content_zipper.rb`, moodle
 `mod/assign/classes/downloader.php` and Gradescope's `submission_metadata.yml`.
 """
 
 import datetime
-import io
 import json
-import os
 import re
-import stat
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
 from pathlib import Path
 
 import yaml
 
+from .archive import File, SubmissionError, walk
 from .catalog import Exercise
-
-MAX_FILE = 20 * 2**20  # bytes of one notebook
-MAX_INNER_ZIP = 50 * 2**20  # bytes of one student's zip, packed; what it unpacks to is under the same limit
-MAX_INNER_MEMBERS = 1_000
-MAX_MEMBERS = 200_000  # of a platform's zip
-MAX_RATIO = 200  # unpacked over packed size; a notebook reaches 20
-RATIO_FREE = 2**20  # bytes below which the ratio does not matter
 
 CANVAS = re.compile(
     r"(?:(?P<name>\w+?)_)??(?:(?P<late>LATE)_)?(?P<user>anon_\w+?|\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL
@@ -38,11 +26,6 @@ GRADESCOPE = re.compile(r"submission_\d+")
 COPY = re.compile(
     r"(?P<stem>.+?)(?:[ _-]?\((?P<browser>\d+)\)|-(?P<canvas>\d+)|[ _-]+copy)?", re.IGNORECASE | re.DOTALL
 )
-JUNK = re.compile(r"\..*|__MACOSX|.*-checkpoint\.ipynb", re.DOTALL)
-
-
-class SubmissionError(ValueError):
-    """What was given as submissions, or one file of it, cannot be read; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -67,122 +50,6 @@ class Collection:
 
     submissions: list[Submission] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _File:
-    parts: tuple[str, ...]  # folders (and zips) on the way, then the file's name
-    mtime: float
-    read: Callable[[], bytes]
-
-    @property
-    def origin(self) -> str:
-        return "/".join(self.parts)
-
-
-# ---- files, in folders and in zips
-
-
-def _read_path(path: Path, limit: int = MAX_FILE) -> bytes:
-    if path.is_symlink():
-        raise SubmissionError("is a link to another file; links are not followed")
-    with path.open("rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise SubmissionError(f"is larger than {limit // 2**20} MB")
-    return data
-
-
-def _read_member(archive: Callable[[], zipfile.ZipFile], info: zipfile.ZipInfo, limit: int = MAX_FILE) -> bytes:
-    if stat.S_ISLNK(info.external_attr >> 16):
-        raise SubmissionError("is a link to another file; links are not followed")
-    if info.flag_bits & 0x1:
-        raise SubmissionError("is encrypted; ask for it without a password")
-    if info.file_size > RATIO_FREE and info.file_size > MAX_RATIO * max(info.compress_size, 1):
-        raise SubmissionError(f"unpacks to more than {MAX_RATIO} times its size, as no notebook does")
-    try:
-        with archive().open(info) as file:
-            data = file.read(limit + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError) as error:
-        raise SubmissionError(f"is damaged inside its zip ({error})") from None
-    if len(data) > limit:
-        raise SubmissionError(f"is larger than {limit // 2**20} MB")
-    return data
-
-
-@lru_cache(maxsize=8)
-def _open(path: Path) -> zipfile.ZipFile:
-    """The zip at `path`; a few are kept open, because reading the directory of a large one takes a while."""
-    return zipfile.ZipFile(path)
-
-
-def _inner(read: Callable[[], bytes]) -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(read()))
-
-
-def _walk_zip(archive: Callable, parts: tuple[str, ...], notes: list[str], inner: bool) -> Iterator[_File]:
-    origin = "/".join(parts)
-    try:
-        members = [info for info in archive().infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, SubmissionError, OSError, ValueError) as error:
-        notes.append(f"{origin or 'the zip'}: skipped, it is no readable zip ({error})")
-        return
-    limit = MAX_INNER_MEMBERS if inner else MAX_MEMBERS
-    if len(members) > limit or (inner and sum(info.file_size for info in members) > MAX_INNER_ZIP):
-        notes.append(f"{origin or 'the zip'}: skipped, it unpacks to too much ({len(members):,} files)")
-        return
-    for info in members:
-        names = tuple(name for name in info.filename.split("/") if name)
-        if ".." in names or info.filename.startswith("/") or any("\\" in name or ":" in name[:2] for name in names):
-            notes.append(f"{origin}/{info.filename}: skipped, its name points outside of the zip".lstrip("/"))
-        elif not any(JUNK.fullmatch(name) for name in names):
-            mtime = datetime.datetime(*_valid(info.date_time)).timestamp()
-            yield from _expand(
-                _File(parts + names, mtime, partial(_read_member, archive, info)),
-                partial(_inner, partial(_read_member, archive, info, MAX_INNER_ZIP)),
-                notes,
-                inner,
-            )
-
-
-def _valid(date_time: tuple[int, ...]) -> tuple[int, ...]:
-    try:
-        datetime.datetime(*date_time)
-    except ValueError:
-        return (1980, 1, 1)
-    return date_time
-
-
-def _expand(file: _File, archive: Callable, notes: list[str], inside: bool) -> Iterator[_File]:
-    """The file, or what is in it when it is a zip; a zip within a student's zip is not looked into."""
-    if not file.parts[-1].lower().endswith(".zip"):
-        yield file
-    elif inside:
-        notes.append(f"{file.origin}: skipped, it is a zip within a zip")
-    else:
-        yield from _walk_zip(archive, file.parts, notes, inner=True)
-
-
-def _walk(root: Path, notes: list[str]) -> Iterator[_File]:
-    if root.is_file():
-        yield from _walk_zip(partial(_open, root), (), notes, inner=False)
-        return
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not JUNK.fullmatch(name))
-        for name in sorted(names):
-            path = Path(folder, name)
-            # A name that is no UTF-8 could go into no result file.
-            parts = tuple(os.fsencode(part).decode("utf-8", "replace") for part in path.relative_to(root).parts)
-            if JUNK.fullmatch(name):
-                continue
-            if name.lower().endswith(".zip") and not path.is_symlink():
-                # A folder may hold a platform's zips, one per assignment, so these may be large.
-                yield from _walk_zip(partial(_open, path), parts, notes, inner=False)
-            else:
-                yield _File(parts, path.lstat().st_mtime, partial(_read_path, path))
-
-
-# ---- who handed in what
 
 
 @dataclass(frozen=True)
@@ -221,7 +88,7 @@ def _platform_depth(paths: list[tuple[str, ...]]) -> int | None:
     return depth if 2 * number > len(paths) else None
 
 
-def _gradescope(files: list[_File], depth: int, notes: list[str]) -> dict:
+def _gradescope(files: list[File], depth: int, notes: list[str]) -> dict:
     """`submission_N` -> (students, time), from the submission_metadata.yml beside them; its keys are Ruby symbols."""
     people: dict[str, tuple[tuple[str, ...], datetime.datetime | None]] = {}
     for file in files:
@@ -250,7 +117,7 @@ def _namesakes(paths: list[tuple[str, ...]], depth: int) -> set[str]:
     return {name for (_, name), different in numbers.items() if len(different) > 1}
 
 
-def _layout(files: list[_File], notebooks: list[_File], root: str, exercises: Mapping, notes: list[str]) -> _Layout:
+def _layout(files: list[File], notebooks: list[File], root: str, exercises: Mapping, notes: list[str]) -> _Layout:
     paths = [file.parts for file in notebooks]
     lead = _common_folders([parts[:-1] for parts in paths], exercises)
     depth = _platform_depth(paths)
@@ -259,11 +126,11 @@ def _layout(files: list[_File], notebooks: list[_File], root: str, exercises: Ma
     return _Layout(root, lead, depth, _gradescope(files, depth, notes), _namesakes(paths, depth), exercises)
 
 
-def _claim(file: _File, layout: _Layout) -> _Claim:
+def _claim(file: File, layout: _Layout) -> _Claim:
     return _by_platform(file, layout) or _by_folder(file, layout)
 
 
-def _by_platform(file: _File, layout: _Layout) -> _Claim | None:
+def _by_platform(file: File, layout: _Layout) -> _Claim | None:
     """What a learning platform says about the file, if it does."""
     if layout.depth is None or layout.depth >= len(file.parts):
         return None
@@ -281,7 +148,7 @@ def _by_platform(file: _File, layout: _Layout) -> _Claim | None:
     return None
 
 
-def _by_folder(file: _File, layout: _Layout) -> _Claim:
+def _by_folder(file: File, layout: _Layout) -> _Claim:
     """What the file's folders and name say: the outermost folder that is not all students' is a student."""
     names, lead = layout.exercises, layout.lead
     folders = [part.removesuffix(".zip") for part in file.parts[lead:-1]]
@@ -297,7 +164,7 @@ def _by_folder(file: _File, layout: _Layout) -> _Claim:
     return _Claim(([layout.root, *file.parts[:lead]][-1].removesuffix(".zip"),), file.parts[-1])
 
 
-def _exercise(name: str, file: _File, names: Mapping[str, Exercise]) -> str | None:
+def _exercise(name: str, file: File, names: Mapping[str, Exercise]) -> str | None:
     """The exercise a notebook is for: by its name, else by its folder, else by the cells that nbgrader marked."""
     stem = COPY.fullmatch(Path(name).stem)["stem"].lower()
     if stem in names:
@@ -319,7 +186,7 @@ def _copy_number(name: str) -> int:
     return int(match["browser"] or match["canvas"] or 0)
 
 
-def _timestamps(files: list[_File]) -> dict[tuple[str, ...], datetime.datetime]:
+def _timestamps(files: list[File]) -> dict[tuple[str, ...], datetime.datetime]:
     """Folder -> time, from nbgrader's timestamp.txt."""
     times = {}
     for file in files:
@@ -355,7 +222,7 @@ def collect(path: Path, exercises: Mapping[str, Exercise]) -> Collection:
         raise SubmissionError(f"{path.name} is neither a folder nor a zip: give what the platform's download made")
     root = path / "submitted" if (path / "nbgrader_config.py").exists() and (path / "submitted").is_dir() else path
     collection = Collection()
-    files = list(_walk(root, collection.notes))
+    files = list(walk(root, collection.notes))
     times = _timestamps(files)
     notebooks = [file for file in files if file.parts[-1].lower().endswith(".ipynb")]
     layout = _layout(files, notebooks, root.resolve().name, exercises, collection.notes)

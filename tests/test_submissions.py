@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.submissions import MAX_FILE, MAX_INNER_MEMBERS, SubmissionError, collect
+from autograder.archive import MAX_FILE, MAX_INNER_MEMBERS, SubmissionError
+from autograder.submissions import collect
 
 
 @dataclass(frozen=True)
@@ -274,6 +275,16 @@ def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
         submissions["ada", "vit_macs"].read()
 
 
+def test_a_pipe_does_not_hold_the_grader_up(tmp_path: Path) -> None:
+    lay(tmp_path, {"ada/notes.txt": b"", "bob/vit_macs.ipynb": b"2"})
+    os.mkfifo(tmp_path / "ada/vit_macs.ipynb")
+    os.mkfifo(tmp_path / "ada/work.zip")
+    ada, bob = collect(tmp_path, EXERCISES).submissions
+    with pytest.raises(SubmissionError, match="is no ordinary file"):
+        ada.read()
+    assert bob.read() == b"2"
+
+
 def test_a_link_in_a_zip_is_not_followed(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("ada/vit_macs.ipynb")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
@@ -290,6 +301,16 @@ def test_a_name_that_points_outside_is_skipped_and_said(tmp_path: Path, name: st
     collection = collect(tmp_path / "in.zip", EXERCISES)
     assert [s.student for s in collection.submissions] == ["al", "bob"]
     assert any("points outside" in note for note in collection.notes)
+
+
+def test_a_name_without_end_is_skipped_and_said(tmp_path: Path) -> None:
+    names = ["anon_" * 13_000, "_" * 65_000, "1_" * 30_000]
+    (tmp_path / "in.zip").write_bytes(
+        pack({f"{name}.ipynb": b"evil" for name in names} | {"bob/vit_macs.ipynb": b"2", "al/vit_macs.ipynb": b"3"})
+    )
+    collection = collect(tmp_path / "in.zip", EXERCISES)
+    assert [s.student for s in collection.submissions] == ["al", "bob"]
+    assert sum("too long" in note for note in collection.notes) == 3
 
 
 def test_a_bomb_is_refused_without_being_unpacked(tmp_path: Path) -> None:
