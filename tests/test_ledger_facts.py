@@ -105,7 +105,7 @@ def chapter(name: str) -> tuple[str, set[tuple[str, int]]]:
     return plain, {(number.digits, number.exponent) for number in quantities(text)}
 
 
-@pytest.mark.parametrize("fact", FACTS, ids=lambda f: f["id"])
+@pytest.mark.parametrize("fact", [fact for fact in FACTS if "printed" not in fact], ids=lambda f: f["id"])
 def test_fact_is_told_in_its_chapter(fact):
     text, numbers = chapter(fact["chapter"])
     if "told" in fact:

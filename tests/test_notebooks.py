@@ -1,11 +1,12 @@
 """The chapters as notebooks: plain Markdown, complete, and each runs from top to bottom."""
 
+import json
 import re
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from vit.chapters import chapters
+from vit.chapters import BOOK, chapters
 from vit.notebooks import build
 
 NAMES = [path.stem for path in chapters()]
@@ -49,3 +50,7 @@ def test_runs_from_top_to_bottom(folder, name):
     notebook = nbformat.read(folder / f"{name}.ipynb", 4)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+    printed = json.dumps([cell.outputs for cell in notebook.cells if cell.cell_type == "code"])
+    for fact in json.loads((BOOK / "data" / "facts.json").read_text(encoding="utf-8")):
+        if fact["chapter"] == name and "printed" in fact:
+            assert fact["shown"] in printed, fact["what"]
