@@ -1,16 +1,16 @@
 """The look of the plots: they read on white paper and on a dark page, in color and without it.
 
 The background is transparent and the text a mid grey that has enough contrast on both. Lines differ by color
-(Okabe and Ito's palette, safe for color-blind readers), by dash and by marker, so that a print in grey still tells them
-apart.
+(Okabe and Ito's palette, safe for color-blind readers, its two palest darkened to show on white), by dash and by
+marker, so that a print in grey still tells them apart.
 """
 
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-GREY = "#7a7a7a"  # 4.3 to 1 on white, 4.2 to 1 on the dark page
-FAINT = "#7a7a7a40"
+GREY = "#7b7b7b"  # 4.2 to 1 on white and on the dark page, the most that one color can have on both
+FAINT = GREY + "40"
 
 # color, dash, marker: one row for each line of a plot, in order
 STYLES = [
@@ -18,8 +18,8 @@ STYLES = [
     ("#d55e00", "--", "s"),
     ("#009e73", "-.", "^"),
     ("#cc79a7", ":", "D"),
-    ("#e69f00", (0, (5, 1)), "v"),
-    ("#56b4e9", (0, (3, 1, 1, 1)), "P"),
+    ("#a97f00", (0, (5, 1)), "v"),
+    ("#2f8fc6", (0, (3, 1, 1, 1)), "P"),
 ]
 COLORS = [color for color, _, _ in STYLES]
 HATCHES = ["", "///", "...", "xxx", "\\\\\\", "ooo"]  # for bars and areas, beside COLORS
