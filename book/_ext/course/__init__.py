@@ -23,6 +23,7 @@ def add_what_pages_share(app: Sphinx) -> None:
         shutil.copy(font, fonts)
     app.config.html_static_path += [str(HERE / "static"), str(packages)]
     app.add_css_file("course.css")
+    app.add_js_file("page.js", loading_method="defer")
     app.config.html_context["course_term"] = app.config.course_term
 
 

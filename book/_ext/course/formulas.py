@@ -68,7 +68,6 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
 def add_style(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document) -> None:
     if 'class="katex' in context.get("body", ""):
         app.add_css_file("katex/katex.min.css")
-        app.add_js_file("formulas.js", defer="defer")
 
 
 def setup(app: Sphinx) -> None:

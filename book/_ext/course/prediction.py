@@ -92,7 +92,7 @@ def visit_answer(self: HTML5Translator, node: prediction_answer) -> None:
 
 def add_script(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document) -> None:
     if 'class="prediction"' in context.get("body", ""):
-        app.add_js_file("prediction.js", defer="defer")
+        app.add_js_file("prediction.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> None:
