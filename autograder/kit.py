@@ -316,6 +316,26 @@ def operations(f: Callable, *args: object, **kwargs: object) -> int:
     return executed
 
 
+def expect_no_more_operations(f: Callable | None, small: dict, large: dict, *, where: str) -> None:
+    """Expects the arguments `large` to take no more operations in the student's own code than `small`.
+
+    Both are given by keyword. `where` says what grows between them ("when there are more heads").
+    """
+    name = _name(f)
+    if f is None:
+        raise CheckFailed(f"The notebook defines no `{name}`.")
+    try:
+        call(f, **small)  # the first call may import or build what the later ones find
+        grown = operations(f, **large) > operations(f, **small)
+    except CallFailed as failure:
+        raise _explained(failure, name, where) from None
+    if grown:
+        raise CheckFailed(
+            f"`{name}` executes more Python operations {where}: some loop or comprehension runs over them, where one "
+            "array operation should do it."
+        )
+
+
 def _globals(f: Callable) -> dict | None:
     """The globals of the function behind `f`, also through functools.partial, decorators and callable objects."""
     while isinstance(f, functools.partial):
