@@ -17,6 +17,7 @@ from pathlib import Path
 import nbformat
 import yaml
 from pybtex.database import BibliographyData, parse_file
+from pybtex.richtext import Text as LaTeX
 
 from .chapters import BOOK, Directive, Part, Text, chapters, parse, read
 from .quantities import math_spans
@@ -172,8 +173,10 @@ class Chapter:
         named = re.match(r"(.*?)\s*<([^>]+)>$", inside, re.DOTALL)
         words, target = named.groups() if named else ("", inside)
         match role:
-            case "cite" | "cite:p" | "cite:t":
-                return f"({'; '.join(self._citation(key.strip()) for key in inside.split(','))})"
+            case "cite" | "cite:p":
+                return f"({'; '.join(self._citation(key, '{} {}') for key in inside.split(','))})"
+            case "cite:t":
+                return " and ".join(self._citation(key, "{} ({})") for key in inside.split(","))
             case "doc":
                 return self._page(words, target)
             case "eq" | "prf:ref":
@@ -188,11 +191,13 @@ class Chapter:
                 return words or inside
         raise ValueError(f"{self.path.name}: no plain form is known for the role {role}")
 
-    def _citation(self, key: str) -> str:
-        entry = self.references.entries[key]
-        names = [re.sub(r"[{}]", "", " ".join(person.last_names)) for person in entry.persons["author"]]
+    def _citation(self, key: str, form: str) -> str:
+        """The authors and the year in `form`, as a link."""
+        entry = self.references.entries[key.strip()]
+        people = [" ".join(person.last_names) for person in entry.persons["author"]]
+        names = [LaTeX.from_latex(name).render_as("text") for name in people]
         who = names[0] if len(names) == 1 else f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
-        words, address = f"{who} {entry.fields['year']}", entry.fields.get("url")
+        words, address = form.format(who, entry.fields["year"]), entry.fields.get("url")
         return f"[{words}]({address})" if address else words
 
     def _page(self, words: str, target: str) -> str:
