@@ -207,14 +207,17 @@ def _shown(value: object) -> str:
         import numpy as np
 
         return f"shape {value.shape}\n{np.array2string(value, precision=4, threshold=12, edgeitems=2)}"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # such as a list with an int of more digits than Python writes out
+        return _type(value)
     return text if len(text) <= 200 else text[:200] + " …"
 
 
 def _difference(value: object, want: object) -> str:
     """By how much a value of the right type misses."""
     if type(want) is int:
-        return f"{abs(value - want):,} too {'many' if value > want else 'few'}"
+        return f"{_shown(abs(value - want))} too {'many' if value > want else 'few'}"
     if type(want) is dict:
         return "; ".join(f"{key}: {_difference(value[key], want[key])}" for key in want if value[key] != want[key])
     if type(want) is float:
