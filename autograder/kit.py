@@ -256,13 +256,16 @@ def expect_rate(f: Callable | None, *args: object, want: float, where: str, **kw
         raise CheckFailed(f"`{_name(f)}` is {compared(float(value), want)} ({where}).")
 
 
-def expect_array(f: Callable | None, *args: object, want: object, where: str, **kwargs: object) -> None:
-    """Expects an array of the shape of `want` within 1e-7 relative (1e-9 absolute)."""
+def expect_array(f: Callable | None, *args: object, want: object, where: str, rule: str, **kwargs: object) -> None:
+    """Expects an array of the shape of `want` within 1e-7 relative (1e-9 absolute).
+
+    `rule` says what decides the values in this configuration; it is told when they are wrong.
+    """
     value = _checked_call(f, args, kwargs, where, want)
     ok = checks.agrees(value, want)
     _record(Call(_name(f), args, kwargs, value, ok))
     if not ok:
-        raise CheckFailed(f"`{_name(f)}` returned the right shape with wrong values ({where}).")
+        raise CheckFailed(f"`{_name(f)}` returned the right shape with wrong values ({where}): {rule}.")
 
 
 _SIMPLE = {Fraction(a, b) for a in range(1, 5) for b in range(1, 5)} - {1}
