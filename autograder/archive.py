@@ -99,7 +99,12 @@ def _walk_zip(archive: Callable, parts: tuple[str, ...], notes: list[str], inner
         return
     for info in members:
         names = tuple(name for name in info.filename.split("/") if name)
-        if ".." in names or info.filename.startswith("/") or any("\\" in name or ":" in name[:2] for name in names):
+        if (
+            not names
+            or ".." in names
+            or info.filename.startswith("/")
+            or any("\\" in name or ":" in name[:2] for name in names)
+        ):
             notes.append(f"{origin}/{info.filename[:200]}: skipped, its name points outside of the zip".lstrip("/"))
         elif max(map(len, names)) > MAX_NAME:
             notes.append(f"{origin}/{info.filename[:200]}: skipped, its name is too long".lstrip("/"))
