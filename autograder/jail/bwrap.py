@@ -22,6 +22,7 @@ BESIDE_NOTEBOOK = ("checks.py", "cases")  # of exercises/: with them the setup c
 ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # more threads than one hang under an address-space limit
     "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",  # an arena for every thread would use up the address space
     "MKL_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
     "LANG": "C.UTF-8",

@@ -17,18 +17,20 @@ This file imports the standard library only, and NumPy when an array turns up: t
 import json
 import struct
 import sys
+from collections import Counter, OrderedDict, defaultdict
 from functools import lru_cache
 from math import prod
 
 HEAD = struct.Struct(">II")  # bytes of JSON, bytes of buffers
 MAX_JSON = 1 << 20  # bytes; a JSON document of this size decodes to some 25 MB of Python objects
 MAX_BUFFERS = 32 << 20  # bytes
-MAX_DEPTH = 32  # nested containers
+MAX_DEPTH = 32  # nested containers; the messages' own one or two come on top
+MAX_ITEMS = 100_000  # of one container; more would not fit into MAX_JSON in any case
 MAX_INT_BITS = 14_000  # below the 4,300 decimal digits at which Python refuses to print an int
-MAX_RANK = 16
+MAX_RANK = 64  # NumPy's own limit
 _DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
 DTYPES = frozenset(_DTYPES.split())
-_DICTS = ("OrderedDict", "defaultdict", "Counter")  # of `collections`; taken for the dict they are
+_CONTAINERS = (list, tuple, dict, OrderedDict, defaultdict, Counter)  # the last three are taken for the dicts they are
 
 
 class ProtocolError(Exception):
@@ -64,20 +66,21 @@ def pack(value: object) -> tuple[object, list[bytes]]:
 
 def _pack(value: object, buffers: list[bytes], depth: int) -> object:
     kind = type(value)
-    if value is None or kind is bool or kind is float or kind is str:
+    if value is None or kind is bool or kind is float:
         return value
+    if kind is str:
+        return value if len(value) < MAX_JSON else {"f": "str_beyond_the_size_limit"}
     if kind is int:
         return value if value.bit_length() <= MAX_INT_BITS else {"f": "int_of_too_many_digits"}
-    if depth < MAX_DEPTH:
+    if kind in _CONTAINERS and depth < MAX_DEPTH and len(value) <= MAX_ITEMS:
         if kind is list or kind is tuple:
             return {"l" if kind is list else "t": [_pack(item, buffers, depth + 1) for item in value]}
-        if kind is dict or (kind.__name__ in _DICTS and kind.__module__ == "collections" and isinstance(value, dict)):
-            if all(type(key) is str for key in value):
-                return {"d": [[key, _pack(item, buffers, depth + 1)] for key, item in dict.items(value)]}
-            return {"f": "dict_with_keys_that_are_not_str"}
+        if all(type(key) is str for key in value):
+            return {"d": [[key, _pack(item, buffers, depth + 1)] for key, item in dict.items(value)]}
+        return {"f": "dict_with_keys_that_are_not_str"}
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        if kind is numpy.ndarray and value.dtype.name in DTYPES and value.ndim <= MAX_RANK:
+        if kind is numpy.ndarray and value.dtype.name in DTYPES and value.nbytes <= MAX_BUFFERS:
             buffers.append(value.astype(value.dtype.newbyteorder("<"), order="C", copy=False).tobytes())
             return {"a": [value.dtype.name, list(value.shape)]}
         if isinstance(value, numpy.generic) and kind is numpy.dtype(kind).type and value.dtype.name in DTYPES:
@@ -104,7 +107,7 @@ def _unpack(packed: object, buffers: memoryview, at: int, depth: int) -> tuple[o
     kind = type(packed)
     if packed is None or kind in (bool, int, float, str):
         return packed, at
-    if kind is not dict or len(packed) != 1 or depth > MAX_DEPTH:
+    if kind is not dict or len(packed) != 1 or depth > MAX_DEPTH + 2:
         raise ProtocolError("not a value")
     ((tag, body),) = packed.items()
     if tag in ("l", "t") and type(body) is list:

@@ -388,5 +388,7 @@ class _AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 if __name__ == "__main__":
-    sys.meta_path.append(_SiteFinder(sys.argv[2]))
-    zygote(socket.socket(fileno=int(sys.argv[1])))
+    _, descriptor, site = sys.argv
+    sys.meta_path.append(_SiteFinder(site))
+    sys.argv[:], sys.path[:1] = [""], []  # of no concern to student code: the command line, and where this file is
+    zygote(socket.socket(fileno=int(descriptor)))
