@@ -284,6 +284,7 @@ def gradescope_result(result: dict) -> dict:
             for check in result["checks"]
             if check["max_points"]
         ],
+        "extra_data": {key: result[key] for key in ("engine", "seed", "submission_sha256")},
     }
 
 
