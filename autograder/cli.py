@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -188,10 +189,13 @@ def release() -> None:
 
 @app.command()
 def course(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder to make.")]) -> None:
-    """Make a ready nbgrader course in DIR: source/, release/ and nbgrader_config.py."""
-    from autograder.course import make_course
+    """Make a ready nbgrader course in DIR: source/, release/, nbgrader_config.py and a gradebook."""
+    from autograder.course import CourseError, make_course
 
-    make_course(directory)
+    try:
+        output.print(Text(f"{make_course(directory)}: run nbgrader's commands beside it."), soft_wrap=True)
+    except CourseError as error:
+        raise fail(str(error), 2) from None
 
 
 @app.command()
@@ -201,6 +205,77 @@ def bundle(directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where 
 
     for path in make_bundles(directory):
         output.print(Text(str(path)), soft_wrap=True)
+
+
+@app.command()
+def report(out: Annotated[Path, typer.Argument(metavar="OUT", help="A graded class.")]) -> None:
+    """Write a page on the class for the instructor, OUT/report.html, and one for each student, OUT/feedback/.
+
+    The pages open offline and print.
+    """
+    from autograder.report import write_report
+
+    try:
+        output.print(Text(str(write_report(out))), soft_wrap=True)
+    except FileNotFoundError as error:
+        raise fail(str(error), 2) from None
+
+
+class Platform(StrEnum):
+    """Where scores can be brought."""
+
+    CANVAS = "canvas"
+    MOODLE = "moodle"
+    GRADESCOPE = "gradescope"
+    NBGRADER = "nbgrader"
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A graded class.")],
+    to: Annotated[Platform, typer.Option(help="The platform.")],
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            help="The CSV or folder to write, for nbgrader the course. [default: in OUT, named as the platform]"
+        ),
+    ] = None,
+    fill: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Canvas, Moodle: the gradebook or worksheet it exported.")
+    ] = None,
+    exercise: Annotated[str | None, typer.Option(metavar="NAME", help="Moodle: what the worksheet is about.")] = None,
+    submissions: Annotated[
+        Path | None, typer.Option(help="nbgrader: what was graded. [default: the course itself]")
+    ] = None,
+) -> None:
+    """Bring the scores and feedback of OUT to Canvas, Moodle, Gradescope or nbgrader.
+
+    With `--fill`, only the columns of the exercises change in the file that the platform exported, and its own people
+    are found in it: prefer that. What cannot be placed is said.
+    """
+    from autograder import export as exports
+
+    try:
+        if to is Platform.NBGRADER:
+            from autograder.export_nbgrader import to_nbgrader
+
+            if into is None:
+                raise fail("give the course with --into DIR", 2)
+            notes = to_nbgrader(out, into, submissions or into)
+        elif to is Platform.GRADESCOPE:
+            into = into or out / "gradescope"
+            notes = exports.to_gradescope(out, into)
+        elif to is Platform.MOODLE:
+            into = into or out / "moodle.csv"
+            notes = exports.to_moodle(out, into, fill, exercise)
+        else:
+            into = into or out / "canvas.csv"
+            notes = exports.to_canvas(out, into, fill)
+    except (OSError, ValueError) as error:
+        raise fail(str(error), 2) from None
+    for note in notes:
+        output.print(Text(f"Note: {note}"), soft_wrap=True)
+    output.print(Text(str(into)), soft_wrap=True)
 
 
 def main() -> None:

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from autograder.catalog import EXERCISES, ROOT
+from autograder.cli import app
 from autograder.course import CourseError, make_course, open_course
 from autograder.export import ExportError, feedback, gradescope_result, to_canvas, to_gradescope, to_moodle
 from autograder.export_nbgrader import to_nbgrader
@@ -211,6 +213,29 @@ def test_gradescope_gets_what_its_schema_asks_for(tmp_path: Path) -> None:
 
 def test_the_feedback_says_what_was_lost_and_no_more() -> None:
     assert feedback(graded("ada", POINTS - 1, remark="A remark.")) == "A remark.\nrest (0 of 1): not passed"
+
+
+# ---- the command
+
+
+@pytest.mark.parametrize("platform", ["canvas", "moodle", "gradescope"])
+def test_the_command_writes_into_out_and_says_where(tmp_path: Path, platform: str) -> None:
+    out = put(tmp_path / "out", graded("ada", 7), failed(task("eve"), "bwrap", "The jail broke."))
+    done = CliRunner().invoke(app, ["export", str(out), "--to", platform])
+    assert done.exit_code == 0, done.output
+    written = Path(done.output.splitlines()[-1])
+    assert written.exists()
+    assert written.stem == platform
+
+
+@pytest.mark.parametrize(
+    "words", [["--to", "canvas"], ["--to", "nbgrader"], ["--to", "nbgrader", "--into", "nowhere"], ["--to", "paper"]]
+)
+def test_bad_usage_is_said_and_ends_with_status_2(tmp_path: Path, words: list[str]) -> None:
+    out = tmp_path if words == ["--to", "canvas"] else put(tmp_path / "out", graded("ada", 7))
+    done = CliRunner().invoke(app, ["export", str(out), *words])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output
 
 
 # ---- nbgrader
