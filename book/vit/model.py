@@ -86,9 +86,8 @@ def attention(y: Array, block: dict[str, Array], h: int, mask: NDArray[np.bool_]
     if mask is not None:
         np.copyto(scores, -np.inf, where=~mask)
     weights = softmax(scores)
-    heads = np.empty((B, T, h, d // h), dtype=y.dtype)  # side by side, as W_o reads them
-    np.matmul(weights, v, out=heads.swapaxes(1, 2))
-    return linear(heads.reshape(B, T, d), block["W_o"], block["b_o"]), weights
+    heads = (weights @ v).swapaxes(1, 2).reshape(B, T, d)  # side by side, as W_o reads them
+    return linear(heads, block["W_o"], block["b_o"]), weights
 
 
 def mlp(y: Array, block: dict[str, Array]) -> Array:
