@@ -184,7 +184,9 @@ def cases_text(content: dict) -> str:
 
     def encoded(value: object) -> object:
         if isinstance(value, np.ndarray):
-            return {"array": value.tolist(), "dtype": value.dtype.name}
+            # Rounded, so that the last bits of another machine do not change the file; and JSON has no NaN.
+            numbers = np.where(np.isnan(value), None, value.astype(float).round(10)).ravel().tolist()
+            return {"array": numbers, "shape": value.shape, "dtype": value.dtype.name}
         raise TypeError(f"a case holds {type(value).__name__}, which cannot be written as data")
 
     lists = (

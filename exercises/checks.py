@@ -153,18 +153,18 @@ def _load(path: Path) -> dict:
 
 
 def _decoded(entry: dict) -> object:
-    """An array is stored as {"array": nested lists, "dtype": its name}."""
-    if entry.keys() == {"array", "dtype"}:
+    """An array is stored as {"array": its numbers (null for NaN), "shape": its shape, "dtype": its name}."""
+    if entry.keys() == {"array", "shape", "dtype"}:
         import numpy as np
 
-        return np.array(entry["array"], dtype=entry["dtype"])
+        return np.array(entry["array"], dtype=entry["dtype"]).reshape(entry["shape"])
     return entry
 
 
 def _row(function: object, case: dict) -> tuple[object, Row]:
     """What the function gives in a case (an exception if it raises one), and the row of the table."""
     args, kwargs, want = case["args"], case["kwargs"], case["want"]
-    words = [*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())]
+    words = [*map(_written, args), *(f"{key}={_written(value)}" for key, value in kwargs.items())]
     call = f"{case['call']}({', '.join(words)})"
     if not callable(function):
         got = "not defined" if function is None else f"not a function but {article(type(function).__name__)}"
@@ -195,6 +195,15 @@ def _raised(error: BaseException, function: object) -> str:
             place = f", in line {traceback.tb_lineno}{': ' + line if line else ''}"
         traceback = traceback.tb_next
     return f"It raised {type(error).__name__}: {str(error)[:300]}{place}"
+
+
+def _written(value: object) -> str:
+    """An argument as text, with an array by its shape."""
+    if type(value) is dict:
+        return "{" + ", ".join(f"{key!r}: {_written(entry)}" for key, entry in value.items()) + "}"
+    if type(value) is list:
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return f"array of shape {value.shape}" if _axes(value) else repr(value)
 
 
 def _shown(value: object) -> str:
@@ -373,7 +382,7 @@ def agrees(value: object, want: object) -> bool:
     if kind(want) == "array":
         import numpy as np
 
-        return bool(np.allclose(value, want, rtol=1e-7, atol=1e-9))
+        return bool(np.allclose(value, want, rtol=1e-7, atol=1e-9, equal_nan=True))
     if kind(want) == "counts":
         return all(value[key] == want[key] for key in want)
     return value == want if kind(want) == "count" else math.isclose(value, want, rel_tol=1e-9)
