@@ -109,11 +109,11 @@ def _engine(unsafe_trusted: bool) -> str:
 
 
 @contextmanager
-def _progress(total: int, hidden: bool) -> Iterator[Callable[[dict], None]]:
+def _progress(total: int, hidden: bool, what: str = "grading") -> Iterator[Callable[[dict], None]]:
     """A progress bar with rate and time left, on a terminal; yields what is to be called after each notebook."""
-    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True, disable=hidden or not errors.is_terminal) as progress:
-        bar = progress.add_task("grading", total=total)
+        bar = progress.add_task(what, total=total)
         yield lambda row: progress.advance(bar)
 
 
@@ -258,10 +258,13 @@ def export(
     try:
         if to is Platform.NBGRADER:
             from autograder.export_nbgrader import to_nbgrader
+            from autograder.graded import load
 
             if into is None:
                 raise fail("give the course with --into DIR", 2)
-            notes = to_nbgrader(out, into, submissions or into)
+            total = sum(len(student.results) for student in load(out))
+            with _progress(total, False, "exporting") as advance:
+                notes = to_nbgrader(out, into, submissions or into, advance)
         elif to is Platform.GRADESCOPE:
             into = into or out / "gradescope"
             notes = exports.to_gradescope(out, into)

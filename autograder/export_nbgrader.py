@@ -102,11 +102,13 @@ def _autograde_stand_in(course: NbGraderAPI, result: dict) -> bool:
             return _autograde(course, result)
 
 
-def to_nbgrader(out: Path, directory: Path, submissions: Path, advance: Callable[[], None] = lambda: None) -> list[str]:
+def to_nbgrader(
+    out: Path, directory: Path, submissions: Path, advance: Callable[[dict], None] = lambda result: None
+) -> list[str]:
     """Brings the scores and comments of `out` into the course in `directory`; returns what the instructor should know.
 
     `submissions` is what was graded; it may be the course itself. A notebook that nbgrader could not read is replaced
-    in `autograded/` by a stand-in that says why. `advance` is called after each result.
+    in `autograded/` by a stand-in that says why. `advance` is told each result when it is done.
     Raises CourseError without a course, SubmissionError without submissions, FileNotFoundError without results.
     """
     course = open_course(directory)
@@ -119,7 +121,7 @@ def to_nbgrader(out: Path, directory: Path, submissions: Path, advance: Callable
                 note = _bring(course, directory, handed_in.get((student.name, exercise)), result)
                 if note:
                     notes.append(f"{student.name}, {exercise}: {note}")
-                advance()
+                advance(result)
     return notes
 
 
