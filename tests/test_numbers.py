@@ -144,3 +144,13 @@ def test_fences_nest():
 def test_the_command_knows_its_chapters(capsys):
     assert main(["98_nothing"]) == 2
     assert "no chapter 98_nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("shown", "status"), [("3 heads", 0), ("4 heads", 1)])
+def test_the_command_ends_with_1_when_a_number_is_not_backed(tmp_path, monkeypatch, capsys, shown, status):
+    path = tmp_path / "98_trial.md"
+    path.write_text(f"It has {shown}.\n" + CELL % 'back("3 heads", 3)', encoding="utf-8")
+    monkeypatch.setattr(numbers, "chapters", lambda: [path])
+    assert main([]) == status
+    printed = capsys.readouterr().out
+    assert ("NOT BACKED" in printed, "backs no number" in printed) == (status == 1, status == 1)

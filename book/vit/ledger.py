@@ -24,9 +24,14 @@ fraction (for %). Days, pixels, tokens and the like have no prefix. When it does
 should read, and the book is not built.
 
 One entry covers every place in its chapter where the same number stands with the same unit, or with no unit (a table, a
-formula). "86,567,656 tokens" is another claim than "86,567,656 parameters". Formulas are read too; write a number in
-them as in the prose: back(r"7{,}087{,}872", ...) and back("7,087,872", ...) are the same. Run `make numbers` to see
-what is still unbacked and where; `numbers` lists what need not be backed.
+formula). "86,567,656 tokens" is another claim than "86,567,656 parameters". The unit is the word right after the
+number, if it is one of `quantities.NOUNS`, with its "per second" and so on. An entry that covers nothing is an error.
+
+Read are paragraphs, tables, titles, formulas, captions, alternative texts, ```text diagrams, shapes in code letters such
+as `(2, 16, 192)`, and the answers of predictions. In formulas, exponents, subscripts, whole coefficients (4d^2) and 0, 1
+and 2 beside a symbol (N_p + 1) belong to the form; all else is a claim, and 7{,}087{,}872 is the same as 7,087,872.
+`numbers.EXEMPT` lists what else need not be backed. `make numbers` shows what is missing and where; from book/,
+`python -m vit.numbers 05_parameters` does so for one chapter.
 """
 
 import re
