@@ -75,6 +75,7 @@ def name_mistake(exercise: str, calls: Iterable[kit.Call]) -> Misconception | No
     if not wrong:
         return None
     calls = [call for call in calls if call.function in wrong]
+    calls.sort(key=lambda call: call.ok)  # a wrong answer first: most misconceptions do not give it
     fitting = [
         misconception
         for misconception in load(exercise)
