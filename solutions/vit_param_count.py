@@ -51,8 +51,9 @@
 # - The head is one linear layer with a bias, from $d$ to the classes. With `n_classes = 0` there is no head at all.
 #
 # The count must be exact for models of any size, also beyond $2^{63}$, and it must be a Python `int`: not a float that
-# happens to be whole, not a NumPy integer. Leave `cfg` as it was. A call may take 5 seconds. Helper functions, extra
-# cells and any module of the standard library, NumPy or SciPy are welcome.
+# happens to be whole, not a NumPy integer. Leave `cfg` as it was, and keep its name, because it is also passed by
+# keyword. A call may take 5 seconds. Helper functions, extra cells and any module of the standard library, NumPy or
+# SciPy are welcome.
 
 # %% tags=["setup", "active-ipynb"]
 # # written by `autograder release`
@@ -97,9 +98,9 @@ def vit_param_count(cfg):
 
 # %% [markdown] tags=["hint"]
 # ### I do not know where to start
-# List every tensor of the model with its shape, in the order in which the image meets them: patch embedding, class token
-# and registers, position table, one block, final LayerNorm, head. Write the size of each as a line of code with a name of
-# its own, and add them up at the end. A block appears `L` times; everything else appears once.
+# List every tensor of the model with its shape, in the order in which the image meets them: patch embedding, class
+# token and registers, position table, one block, final LayerNorm, head. Write the size of each as a line of code with
+# a name of its own, and add them up at the end. A block appears `L` times; everything else appears once.
 
 # %% [markdown] tags=["hint"]
 # ### I am off by a small multiple of d
@@ -131,13 +132,13 @@ def vit_param_count(cfg):
 #
 # The class token therefore counts twice, once as a vector and once as a row, and a register counts once.
 #
-# **A block.** Each of the four projections is $d \times d$ with a bias: $4(d^2 + d)$. Cutting the columns into $h$ heads
-# moves no number, so $h$ does not appear. The MLP goes from $d$ to $d_{\text{ff}}$ and back, with biases of $d_{\text{ff}}$
-# and $d$: $2\,d\,d_{\text{ff}} + d_{\text{ff}} + d$. Two LayerNorms hold $2d$ each. The sum is
+# **A block.** Each of the four projections is $d \times d$ with a bias: $4(d^2 + d)$. Cutting the columns into $h$
+# heads moves no number, so $h$ does not appear. The MLP goes from $d$ to $d_{\text{ff}}$ and back, with biases of
+# $d_{\text{ff}}$ and $d$: $2\,d\,d_{\text{ff}} + d_{\text{ff}} + d$. Two LayerNorms hold $2d$ each. The sum is
 # $4d^2 + 2\,d\,d_{\text{ff}} + d_{\text{ff}} + 9d$, once for each of the $L$ blocks.
 #
-# **After the blocks.** The final LayerNorm holds $2d$, and the head $dK + K$. With $K = 0$ both parts of the head vanish
-# without a special case.
+# **After the blocks.** The final LayerNorm holds $2d$, and the head $dK + K$. With $K = 0$ both parts of the head
+# vanish without a special case.
 #
 # For ViT-B/16 at 224 pixels the six lines are 590,592, then 768, 151,296, 85,054,464, 1,536 and 769,000: together
 # 86,567,656. Everything is a sum of products of ints, so the result is exact at any size.
@@ -184,5 +185,9 @@ CASES = [
         "call": "vit_param_count",
         "args": [TINY | {"pool": "gap"}],
     },
-    {"name": "the tiny model for images of one channel", "call": "vit_param_count", "args": [TINY | {"C": 1}]},
+    {
+        "name": "the tiny model for images of one channel, passed by keyword",
+        "call": "vit_param_count",
+        "kwargs": {"cfg": TINY | {"C": 1}},
+    },
 ]

@@ -250,7 +250,7 @@ def test_the_table_reads_without_colour_and_escapes_what_it_shows():
 
 
 def test_arrays_and_dicts_are_shown_and_compared(tmp_path, monkeypatch):
-    want = {"array": [[0.0, 1.0]], "dtype": "float64"}
+    want = {"array": [0.0, 1.0], "shape": [1, 2], "dtype": "float64"}
     case = {"name": "two numbers", "call": "f", "args": [want], "kwargs": {}, "want": want}
     counts = {"name": "a dict", "call": "g", "args": [], "kwargs": {"n": 2}, "want": {"a": 1, "b": 2}}
     content = {"functions": ["f", "g"], "cases": [case, counts], "mistakes": []}

@@ -36,7 +36,11 @@ def grows(f, cfg, where, rule, **changes):
 
 
 def whole(f, cfg, where):
-    kit.expect_count(f, cfg, want=count(cfg), where=where, unit=("vector of width d", cfg["d"]))
+    kit.expect_count(f, cfg, want=count(cfg), where=where, unit=vector(cfg))
+
+
+def vector(cfg):
+    return ("vector of width d", cfg["d"])
 
 
 @test_case(name="head", points=2, hidden=True)
@@ -121,7 +125,9 @@ def test_whole_models(vit_param_count):
     for where, fixed in kinds:
         whole(vit_param_count, kit.random_config(rng, **fixed), where)
     plain = kit.random_config(rng, C=3, n_registers=0)
-    whole(vit_param_count, plain | {"d_ff": 4 * plain["d"]}, "an RGB model with d_ff = 4 d and no registers")
+    plain["d_ff"] = 4 * plain["d"]
+    where = "an RGB model with d_ff = 4 d and no registers, passed as cfg=..."
+    kit.expect_count(vit_param_count, cfg=plain, want=count(plain), where=where, unit=vector(plain))
 
 
 @test_case(name="large models", points=1, hidden=True)
