@@ -194,8 +194,3 @@ def cases_text(content: dict) -> str:
         for key, entries in content.items()
     )
     return "{\n" + ",\n".join(lists) + "\n}\n"
-
-
-if __name__ == "__main__":
-    for path in release():
-        print(path.relative_to(ROOT))
