@@ -65,4 +65,4 @@ system:
 	else echo "Not installed: $$packages. Please run: sudo apt-get install $$packages"; fi
 
 clean:                              ## remove what was built, not the environment
-	rm -rf _build
+	rm -rf _build book/_web/dist

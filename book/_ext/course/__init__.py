@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from course import accessible, exercise, formulas, npm, prediction
+from course import accessible, exercise, formulas, live, npm, prediction
 
 HERE = Path(__file__).parent
 
@@ -21,7 +21,7 @@ def add_what_pages_share(app: Sphinx) -> None:
     shutil.copy(katex / "katex.min.css", packages / "katex")
     for font in (katex / "fonts").glob("*.woff2"):
         shutil.copy(font, fonts)
-    app.config.html_static_path += [str(HERE / "static"), str(packages)]
+    app.config.html_static_path += [str(HERE / "static"), str(packages), str(npm.bundle())]
     app.add_css_file("course.css")
     app.add_js_file("page.js", loading_method="defer")
     app.config.html_context["course_term"] = app.config.course_term
@@ -39,6 +39,6 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.config["templates_path"].insert(0, str(HERE / "templates"))  # before the theme's
     app.connect("builder-inited", add_what_pages_share)
     app.connect("build-finished", forget_a_build_that_warned, priority=900)
-    for part in (formulas, prediction, exercise, accessible):
+    for part in (formulas, prediction, exercise, live, accessible):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

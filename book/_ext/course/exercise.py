@@ -3,10 +3,10 @@
     ```{vit-exercise} vit_param_count
     ```
 
-is all that the page of an exercise holds: it becomes the title, the statement, the code to complete, a link to the
-student's notebook, one folded hint per symptom and, unless the book is built with `course_solutions: false`, the folded
-solution. `{vit-exercise-list}` is the table. What a notebook fetches when it comes alone (the checks and their cases)
-is published under exercises/, beside the notebooks.
+is all that the page of an exercise holds: it becomes the title, the statement, the code to complete (which live.py makes
+an editor), a link to the student's notebook, one folded hint per symptom and, unless the book is built with
+`course_solutions: false`, the folded solution. `{vit-exercise-list}` is the table. What a notebook fetches when it comes
+alone (the checks and their cases) is published under exercises/, beside the notebooks.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from autograder import masters
 from autograder.catalog import EXERCISES, ROOT
+from course import live
 
 logger = logging.getLogger(__name__)
 DIFFICULTY = {"core": "core", "interview": "interview level"}
@@ -57,14 +58,23 @@ class VitExercise(SphinxDirective):
             f"The chapter behind it is {{doc}}`/book/{exercise.chapter}`.",
             fence("exercise", "", master.statement, label=name, nonumber=""),
             "## Your code",
-            fence("code-block", "python", "\n\n\n".join([*master.given, *master.stub])),
+            live.opening(exercise, master, live.address(self.config)),
+            *(["This is given, and runs before your code."] if master.given else []),
+            *(fence("code-block", "python", code, **{"class": "live-given"}) for code in master.given),
+            fence("code-block", "python", "\n\n\n".join(master.stub), **{"class": "live-stub"}),
+            "</div>",
             f'<a class="course-download" href="{top}exercises/{name}.ipynb" download>Download the notebook</a>',
             "## Hints",
             "Each is titled by what you see. Open one, go back to your code, and return for the next.",
-            *(fence("dropdown", hint.symptom, hint.body) for hint in master.hints),
+            *(
+                fence("dropdown", hint.symptom, hint.body, **{"class-container": "course-hint"})
+                for hint in master.hints
+            ),
         ]
         if self.config.course_solutions:
-            parts += ["## Solution", fence("dropdown", "One way to write it, and why", master.solution)]
+            folded = {"class-container": "course-solution"}
+            parts += ["## Solution", fence("dropdown", "One way to write it, and why", master.solution, **folded)]
+        self.env.metadata[self.env.docname]["live"] = True
         # Parsed as the page's own text, so that its headings are the page's headings.
         lines = StringList("\n\n".join(parts).splitlines(), source=str(exercise.master))
         self.state.nested_parse(lines, 0, self.state.document, match_titles=True)
@@ -79,7 +89,7 @@ class VitExerciseList(SphinxDirective):
             functions = ", ".join(f"`{function}`" for function in exercise.functions)
             link = f"{{doc}}`{exercise.title} </book/exercises/{name}>`"
             rows.append(f"| {link} | {functions} | {exercise.minutes} | {exercise.points} |")
-        return self.parse_text_to_nodes("\n".join(rows))
+        return [*self.parse_text_to_nodes("\n".join(rows)), nodes.raw("", live.progress(), format="html")]
 
 
 def publish(app: Sphinx, error: Exception | None) -> None:

@@ -28,7 +28,7 @@ class Typesetter:
         """The formula as HTML. A formula KaTeX refuses is reported at `where` and shown as its TeX."""
         key = (tex, display)
         if key not in self.answers:
-            self.process = self.process or npm.node(npm.WEB / "src" / "formulas.mjs")
+            self.process = self.process or npm.node(npm.WEB / "formulas.mjs")
             self.process.stdin.write(json.dumps({"tex": tex, "display": display}) + "\n")
             self.process.stdin.flush()
             self.answers[key] = json.loads(self.process.stdout.readline())

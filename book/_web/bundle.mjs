@@ -1,0 +1,29 @@
+// Bundles what browsers load from src/ into a folder: `node bundle.mjs FOLDER VERSION`.
+// src/*.js is named by pages and runs from disk too; src/*.mjs is loaded by those, as modules; src/*.css is a style sheet.
+// All scripts come out as .js, because there are servers that know no .mjs.
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import * as esbuild from "esbuild";
+
+const [folder, version] = process.argv.slice(2);
+const pyodide = (file) => new URL(`node_modules/pyodide/${file}`, import.meta.url);
+const python = JSON.parse(readFileSync(pyodide("package.json"))).version;
+const core = ["pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"];
+const bytes = core.reduce((sum, file) => sum + statSync(pyodide(file)).size, 0);
+
+const common = {
+  outdir: folder,
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "linked",
+  logLevel: "warning",
+  loader: { ".py": "text" },
+  define: { VERSION: JSON.stringify(version), PYTHON: JSON.stringify(python), PYTHON_BYTES: String(bytes) },
+};
+const entries = (...suffixes) => readdirSync("src").filter((file) => suffixes.some((end) => file.endsWith(end))).map((file) => `src/${file}`);
+
+await Promise.all([
+  esbuild.build({ ...common, format: "iife", entryPoints: entries(".js", ".css") }),
+  esbuild.build({ ...common, format: "esm", entryPoints: entries(".mjs"), external: ["node:*", "ws"] }),
+]);
