@@ -1,8 +1,10 @@
 """Makes what a student receives from the masters: the notebooks, through nbgrader, and the visible cases as data."""
 
 import copy
+import html
 import importlib
 import json
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -101,7 +103,8 @@ def source_notebook(exercise: Exercise) -> NotebookNode:
         cell.metadata.nbgrader["points"] = exercise.points
     for cell in cells["hint"]:
         hint = masters.hint(cell.source)
-        cell.source = f"<details>\n<summary>{hint.symptom}</summary>\n\n{hint.body}\n\n</details>"
+        symptom = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(hint.symptom, quote=False))
+        cell.source = f"<details>\n<summary>{symptom}</summary>\n\n{hint.body}\n\n</details>"
     for tag, text in {"top": TOP, "hints": HINTS, "next": NEXT}.items():
         cells[tag] = [nbformat.v4.new_markdown_cell(text.format(**words))]
 

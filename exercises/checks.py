@@ -8,6 +8,7 @@ import html
 import json
 import linecache
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -85,6 +86,11 @@ class Report:
             return f"All {len(self.rows)} cases are right."
         return f"{wrong} of {len(self.rows)} cases {'is' if wrong == 1 else 'are'} not right yet."
 
+    @property
+    def _last(self) -> str:
+        """What stands under the table; a failure's summary does not, because it is the error that follows."""
+        return self.summary if self.passed else self.mistake
+
     def __repr__(self) -> str:
         lines = []
         for row in self.rows:
@@ -92,34 +98,39 @@ class Report:
             if not row.ok:
                 lines += [f"        expected  {_indented(row.expected)}", f"        got       {_indented(row.got)}"]
                 lines += [f"        {row.note}"] if row.note else []
-        return "\n".join([*lines, self.mistake or self.summary])
+        return "\n".join([*lines, self._last]).rstrip()
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col" style="{_CELL}">{title}</th>' for title in ("", "case", "expected", "got"))
         rows = "".join(map(_html_row, self.rows))
-        words = f"<strong>{html.escape(self.mistake)}</strong>" if self.mistake else html.escape(self.summary)
         return (
             f'<table style="border-collapse: collapse; color: inherit"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{rows}</tbody></table><p>{words}</p>"
+            f"<tbody>{rows}</tbody></table><p><strong>{_html(self._last)}</strong></p>"
         )
 
 
 # No text colour and no background, so that it reads in every theme; right and wrong are words, the bar only helps.
 _CELL = "text-align: left; vertical-align: top; padding: .4em .8em; border-bottom: 1px solid rgba(128, 128, 128, .4)"
+_VALUE = f"{_CELL}; font-family: monospace; white-space: pre"
+_NOTE = "display: block; max-width: 24em; white-space: normal; font-family: sans-serif"
 
 
 def _html_row(row: Row) -> str:
     bar = "rgb(46, 160, 67)" if row.ok else "rgb(218, 54, 51)"
-    number = f"{_CELL}; font-family: monospace; white-space: pre-line; text-align: right"
-    note = f"<br><em>{html.escape(row.note)}</em>" if row.note else ""
+    note = f'<em style="{_NOTE}">{_html(row.note)}</em>' if row.note else ""
     call = f"<details><summary>arguments</summary><code>{html.escape(row.call)}</code></details>"
     return (
         f'<tr><td style="{_CELL}; border-left: 4px solid {bar}; white-space: nowrap">'
         f"{'✓ right' if row.ok else '✗ wrong'}</td>"
         f'<td style="{_CELL}; max-width: 30em">{html.escape(row.case)}{call}</td>'
-        f'<td style="{number}">{html.escape(row.expected)}</td>'
-        f'<td style="{number}">{html.escape(row.got)}{note}</td></tr>'
+        f'<td style="{_VALUE}">{html.escape(row.expected)}</td>'
+        f'<td style="{_VALUE}">{html.escape(row.got)}{note}</td></tr>'
     )
+
+
+def _html(text: str) -> str:
+    """A sentence as HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _indented(text: str) -> str:
