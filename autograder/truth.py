@@ -303,7 +303,7 @@ def main(names: list[str]) -> int:
     table = Table(*(Column(title, no_wrap=True) for title in ("exercise", *next(iter(results.values())))))
     for name, columns in results.items():
         table.add_row(name, *map(str, columns.values()))
-    Console(width=120).print(table)
+    Console(width=140).print(table)
     faults = [f"{name}: {fault}" for name, columns in results.items() for t in columns.values() for fault in t.faults]
     empty = [f"{name}: no {title}" for name, columns in results.items() for title, t in columns.items() if not t.all]
     for fault in faults + empty:

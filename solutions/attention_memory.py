@@ -65,6 +65,7 @@ def attention_memory_bytes(cfg, res, batch, bytes_per=2, flash=False):
 # %% tags=["check", "active-ipynb"] nbgrader={"grade_id": "check_attention_memory_bytes", "solution": false, "grade": true}
 # check(attention_memory_bytes)
 
+
 # %% tags=["stub"] nbgrader={"grade_id": "max_res_materialized", "solution": true, "grade": false}
 def max_res_materialized(cfg, budget_bytes, batch=1, bytes_per=2):
     """The largest multiple of P whose materialised attention weights fit into `budget_bytes`; 0 if none does."""

@@ -77,6 +77,7 @@ def pretraining_exaflops(cfg, res, epochs, n_images):
 # %% tags=["check", "active-ipynb"] nbgrader={"grade_id": "check_pretraining_exaflops", "solution": false, "grade": true}
 # check(pretraining_exaflops)
 
+
 # %% tags=["stub"] nbgrader={"grade_id": "gpu_days", "solution": true, "grade": false}
 def gpu_days(exaflops, peak_tflops, mfu):
     """The device-days of a run of `exaflops` on devices of `peak_tflops` at the utilization `mfu`."""
@@ -89,6 +90,7 @@ def gpu_days(exaflops, peak_tflops, mfu):
 
 # %% tags=["check", "active-ipynb"] nbgrader={"grade_id": "check_gpu_days", "solution": false, "grade": true}
 # check(gpu_days)
+
 
 # %% tags=["stub"] nbgrader={"grade_id": "implied_mfu", "solution": true, "grade": false}
 def implied_mfu(exaflops, device_days, peak_tflops):

@@ -78,6 +78,7 @@ def vit_macs(cfg, res):
 # %% tags=["check", "active-ipynb"] nbgrader={"grade_id": "check_vit_macs", "solution": false, "grade": true}
 # check(vit_macs)
 
+
 # %% tags=["stub"] nbgrader={"grade_id": "attention_crossover_res", "solution": true, "grade": false}
 def attention_crossover_res(cfg):
     """The smallest positive multiple of P at which attention costs at least what the linear layers cost."""
