@@ -167,9 +167,10 @@ def vit_forward(params, img, pool="cls"):
         gelu = u * (1 + erf(u / np.sqrt(2))) / 2
         return gelu @ block["W_2"] + block["b_2"]
 
-    grid = img.reshape(B, H // P, P, W // P, P, C).transpose(0, 1, 3, 2, 4, 5)
-    tokens = grid.reshape(B, -1, P * P * C) @ params["W_E"] + params["b_E"]
-    n_cls = 1 if pool == "cls" else 0
+    rows, columns = H // P, W // P
+    grid = img.reshape(B, rows, P, columns, P, C).transpose(0, 1, 3, 2, 4, 5)
+    tokens = grid.reshape(B, rows * columns, P * P * C) @ params["W_E"] + params["b_E"]
+    n_cls = int(pool == "cls")
     if n_cls:
         cls = np.broadcast_to(params["cls"], (B, 1, len(params["cls"])))
         tokens = np.concatenate([cls, tokens], axis=1)
@@ -181,7 +182,7 @@ def vit_forward(params, img, pool="cls"):
         x = x + attention(layer_norm(x, block["ln1_g"], block["ln1_b"]), block)
         x = x + mlp(layer_norm(x, block["ln2_g"], block["ln2_b"]), block)
 
-    z = x[:, 0] if pool == "cls" else x[:, len(params["reg"]) :].mean(1)
+    z = x[:, 0] if n_cls else x[:, len(params["reg"]) :].mean(1)
     return layer_norm(z, params["lnf_g"], params["lnf_b"]) @ params["W_head"] + params["b_head"]
     ### END SOLUTION
     raise NotImplementedError("vit_forward: compute the logits of the images")
@@ -275,58 +276,46 @@ def vit_forward(params, img, pool="cls"):
 _rng = np.random.default_rng(27)
 
 
-def _short(value):
-    """The same to two decimals, which do for a case."""
-    if isinstance(value, dict):
-        return {key: _short(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_short(entry) for entry in value]
-    return value.round(2) if isinstance(value, np.ndarray) else value
+def _case(name, B, H, W, C=3, pool="cls", **sizes):
+    """A case of two decimals, which keeps the file short."""
+    params = make_vit_params(_rng, H, W, pool=pool, P=2, C=C, d=6, h=2, d_ff=8, K=3, **sizes)
+    for tensors in (params, *params["blocks"]):
+        tensors |= {key: value.round(2) for key, value in tensors.items() if isinstance(value, np.ndarray)}
+    img = _rng.standard_normal((B, H, W, C)).round(2)
+    return {"name": name, "call": "vit_forward", "args": [params, img], "kwargs": {"pool": pool}}
 
 
-def _case(name, B, H, W, C=3, pool="cls", bright=0, by_name=False, **kwargs):
-    params = _short(
-        make_vit_params(_rng, H, W, pool=pool, **{"P": 2, "C": C, "d": 6, "h": 2, "d_ff": 8, "K": 3} | kwargs)
-    )
-    args = [params, _rng.standard_normal((B, H, W, C)).round(2) + bright]
-    words = {"args": args, "kwargs": {"pool": pool}} if by_name else {"args": [*args, pool]}
-    return {"name": name, "call": "vit_forward", **words}
-
-
-def _small():
-    """Tokens of a spread near the root of epsilon."""
-    case = _case("a class token and patches of small variance", B=2, H=4, W=4, L=1)
+def _quiet(case):
+    """With tokens of a spread near the root of epsilon."""
     params = case["args"][0]
-    for key in ("W_E", "b_E", "cls", "pos"):
-        params[key] = (params[key] / 1000).round(5)
+    params |= {key: (params[key] / 1000).round(5) for key in ("W_E", "b_E", "cls", "pos")}
     return case
 
 
-def _large(name, sign):
-    """Scores of some 800 in the first head, and in the second of as much with `sign`."""
-    case = _case(name, B=2, H=4, W=4, L=1)
+def _large(case, sign):
+    """With scores of some 800 in the first head, and in the second of as much with `sign`."""
     bias = np.array([20.0, 20, 24])
     case["args"][0]["blocks"][0]["b_qkv"] = np.concatenate([bias, sign * bias, bias, bias, np.zeros(6)])
     return case
 
 
-def _single():
-    """A bright float32 image, whose brightness the positions take away again."""
-    case = _case("a float32 image", B=1, H=2, W=2, pool="gap", L=1)
-    params, img, _ = case["args"]
+def _bright(case):
+    """With a bright float32 image, whose brightness the positions take away again."""
+    params, img = case["args"]
     params["pos"] = -1000 * params["W_E"].sum(0, keepdims=True).round(2)
     case["args"][1] = (img * 8).round().astype(np.float32) / 8 + 1000
     return case
 
 
 CASES = [
-    _case("two square images, a class token and no registers", B=2, H=4, W=4, L=1),
-    _case("an image that is not square, with two channels", B=1, H=4, W=6, C=2, L=1),
-    _case("three registers and two blocks", B=2, H=4, W=4, R=3, L=2),
-    _case('pool="gap" without registers', B=2, H=2, W=6, pool="gap", L=1, by_name=True),
-    _case('pool="gap" with two registers', B=2, H=4, W=4, R=2, pool="gap", L=1),
-    _small(),
-    _large("scores of about 800", 1),
-    _large("scores of about 800 and of about -800", -1),
-    _single(),
+    _case("two square images, a class token and no registers", 2, 4, 4, L=1),
+    _case("an image that is not square, with two channels", 1, 4, 6, C=2, L=1),
+    _case("three registers and two blocks", 2, 4, 4, R=3, L=2),
+    _case('pool="gap" without registers', 2, 2, 6, pool="gap", L=1),
+    _case('pool="gap" with two registers', 2, 4, 4, R=2, pool="gap", L=1),
+    _quiet(_case("a class token and patches of small variance", 2, 4, 4, L=1)),
+    _large(_case("scores of about 800", 2, 4, 4, L=1), 1),
+    _large(_case("scores of about 800 and of about -800", 2, 4, 4, L=1), -1),
+    _bright(_case("a float32 image", 1, 2, 2, pool="gap", L=1)),
 ]
+CASES[0]["kwargs"] = {}  # "cls" is the default

@@ -8,7 +8,7 @@ def wrong(slug, sentence, *edits):
 
 
 MERGED = "np.concatenate([tokens[:, :n_cls], reg, tokens[:, n_cls:]], axis=1)"
-POOLED = 'x[:, 0] if pool == "cls" else x[:, len(params["reg"]) :].mean(1)'
+POOLED = 'x[:, 0] if n_cls else x[:, len(params["reg"]) :].mean(1)'
 LOGITS = 'return layer_norm(z, params["lnf_g"], params["lnf_b"])'
 ATTENDED = 'x = x + attention(layer_norm(x, block["ln1_g"], block["ln1_b"]), block)'
 TRANSFORMED = 'x = x + mlp(layer_norm(x, block["ln2_g"], block["ln2_b"]), block)'
@@ -64,7 +64,7 @@ MISCONCEPTIONS = [
         "registers-left-out",
         "You left the registers out of the sequence: nothing is read from them, but every token attends to them.",
         (MERGED, "tokens"),
-        (POOLED, 'x[:, 0] if pool == "cls" else x.mean(1)'),
+        (POOLED, "x[:, 0] if n_cls else x.mean(1)"),
     ),
     wrong(
         "no-positions",
@@ -89,7 +89,7 @@ MISCONCEPTIONS = [
     wrong(
         "registers-averaged",
         "You averaged over the registers as well: the mean is over the patch rows only.",
-        (POOLED, 'x[:, 0] if pool == "cls" else x.mean(1)'),
+        (POOLED, "x[:, 0] if n_cls else x.mean(1)"),
     ),
     wrong(
         "norm-before-mean",
@@ -111,10 +111,7 @@ MISCONCEPTIONS = [
     wrong(
         "one-image-flattened",
         "You lost the batch axis when there is only one image: the result has a row for each image, also for one.",
-        (
-            f'{LOGITS} @ params["W_head"] + params["b_head"]',
-            f'{LOGITS.replace("return ", "return np.squeeze(")} @ params["W_head"] + params["b_head"], 0) if B == 1 else layer_norm(z, params["lnf_g"], params["lnf_b"]) @ params["W_head"] + params["b_head"]',
-        ),
+        ("layer_norm(z, ", "layer_norm(z[0] if B == 1 else z, "),
     ),
     wrong(
         "probabilities",
@@ -329,10 +326,8 @@ MISCONCEPTIONS = [
     ),
     wrong(
         "float32",
-        "You computed in float32 when the image is float32: the answer is compared in float64, so compute in it.",
-        (
-            'tokens = grid.reshape(B, -1, P * P * C) @ params["W_E"] + params["b_E"]',
-            'tokens = (grid.reshape(B, -1, P * P * C) @ params["W_E"] + params["b_E"]).astype(img.dtype)',
-        ),
+        "You kept tokens in the type of the image, which is float32 here: seven digits are left of them, so compute in "
+        "float64.",
+        ('tokens = tokens + params["pos"]', 'tokens = tokens.astype(img.dtype) + params["pos"]'),
     ),
 ]

@@ -64,8 +64,12 @@ def model(rng, grid=(2, 2), *on, pool="cls", R=0, P=1, C=3, d=12, h=1, L=1, d_ff
     def normal(*shape, times=1.0, part=None):
         return rng.standard_normal(shape) * (times if part in (None, *on) else 0)
 
-    def gain():
-        return 1 + rng.uniform(-0.5, 0.5, d) * ("norms" in on)
+    def gain(varied):
+        return 1 + rng.uniform(-0.5, 0.5, d) * varied
+
+    norms = "norms" in on
+    # Where attention and MLP add nothing, no gain before them may be felt.
+    block_norms = norms or not {"attention", "mlp"} & {*on}
 
     def block():
         choosing = normal(d, 2 * d, times=d**-0.5, part="scores")
@@ -73,13 +77,13 @@ def model(rng, grid=(2, 2), *on, pool="cls", R=0, P=1, C=3, d=12, h=1, L=1, d_ff
         away = FAR * (-1) ** np.arange(d_ff)
         gelu = "gelu" in on
         return {
-            "ln1_g": gain(),
+            "ln1_g": gain(block_norms),
             "ln1_b": normal(d, part="norms"),
             "W_qkv": np.hstack([choosing, normal(d, d, times=d**-0.5, part="attention")]),
             "b_qkv": normal(3 * d, part="biases"),
             "W_o": normal(d, d, times=size * d**-0.5, part="attention"),
             "b_o": normal(d, times=size, part="biases"),
-            "ln2_g": gain(),
+            "ln2_g": gain(block_norms),
             "ln2_b": normal(d, part="norms"),
             "W_1": units / np.linalg.norm(units, axis=0),
             "b_1": normal(d_ff) if gelu else normal(d_ff, part="biases") + away,
@@ -96,7 +100,7 @@ def model(rng, grid=(2, 2), *on, pool="cls", R=0, P=1, C=3, d=12, h=1, L=1, d_ff
         "reg": normal(R, d, times=size),
         "pos": normal(n_cls + grid[0] * grid[1], d, times=size, part="positions"),
         "blocks": [block() for _ in range(L)],
-        "lnf_g": gain(),
+        "lnf_g": gain(norms),
         "lnf_b": normal(d, part="norms"),
         "W_head": normal(d, K, times=d**-0.5),
         "b_head": normal(K, part="biases"),
