@@ -181,7 +181,9 @@ def _checked_call(f: Callable | None, args: tuple, kwargs: dict, where: str, wan
     outcomes = [(outcome.value, list(outcome.args), outcome.kwargs) for outcome in (first, second)]
     problem = checks.fault(*outcomes, list(args), kwargs, want)
     if problem:
-        _record(Call(name, args, kwargs, first.value, ok=False))
+        # Where the value is right and the arguments are changed, there is no wrong value for a misconception to explain.
+        if checks.diagnose(first.value, want, checks.kind(want)):
+            _record(Call(name, args, kwargs, first.value, ok=False))
         raise CheckFailed(f"`{name}` {problem} ({where}).")
     return first.value
 
