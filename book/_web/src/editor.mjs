@@ -29,6 +29,7 @@ export function createEditor({ parent, code, label, help, keys, changed }) {
       doc: code,
       extensions: [
         lineNumbers(),
+        EditorView.lineWrapping,
         history(),
         indentUnit.of("    "),
         indentOnInput(),

@@ -18,7 +18,7 @@ function makeLive(box) {
   const { exercise: name, title, stub: version } = box.dataset;
   const packagesAt = new URL(box.dataset.packagesAt, site).href; // a folder of the site is named from its top
   const words = (list) => box.dataset[list].split(" ").filter(Boolean);
-  const source = (part) => [...box.querySelectorAll(`.live-${part} pre`)].map((pre) => pre.textContent.trimEnd() + "\n").join("\n\n");
+  const source = (part) => box.querySelector(`.live-${part} pre`)?.textContent ?? "";
   const [given, stub] = [source("given"), source("stub")];
   const notebook = document.querySelector("a.course-download").href;
   const files = Object.fromEntries(["checks.py", `cases/${name}.json`].map((file) => [file, new URL(`exercises/${file}`, site).href]));

@@ -4,18 +4,35 @@
 import { loadPyodide } from "pyodide";
 import runner from "./live/runner.py";
 
-const CORE = new URL(`pyodide-${PYTHON}/`, import.meta.url).href;
+const CORE = new URL(`${PYTHON}/`, import.meta.url).href;
 
-// Tells how much of Python has arrived. The page's own connection is all it takes, so only files of the site count.
+// Tells how much of Python has arrived, as it arrives.
 let arrived = 0;
-new PerformanceObserver((list) => {
-  for (const file of list.getEntries()) if (file.name.startsWith(CORE)) arrived += file.decodedBodySize;
-  postMessage({ type: "loading", done: Math.min(arrived / PYTHON_BYTES, 1) });
-}).observe({ type: "resource", buffered: true });
+function count(bytes) {
+  const before = Math.floor((arrived / PYTHON_BYTES) * 100);
+  arrived += bytes;
+  const now = Math.floor((arrived / PYTHON_BYTES) * 100);
+  if (now > before) postMessage({ type: "loading", done: now / 100 });
+}
+const fetchAny = self.fetch;
+self.fetch = async (address, options) => {
+  const answer = await fetchAny(address, options);
+  if (!answer.ok || !answer.url.startsWith(CORE)) return answer;
+  const counted = new TransformStream({ transform: (chunk, out) => (count(chunk.length), out.enqueue(chunk)) });
+  return new Response(answer.body.pipeThrough(counted), { headers: answer.headers });
+};
 
-async function loadPython(packagesAt) {
+// The memory of a Python that has started (see snapshot.mjs).
+async function fetchSnapshot() {
+  const answer = await fetch(`${CORE}snapshot.bin`);
+  if (!answer.ok) throw new Error(`${answer.url} answers ${answer.status}`);
+  return new Response(answer.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+async function loadPython(packageBaseUrl) {
+  const snapshot = fetchSnapshot();
   const { default: createPyodideModule } = await import(`${CORE}pyodide.asm.js`);
-  return loadPyodide({ createPyodideModule, indexURL: CORE, packageBaseUrl: packagesAt, enableRunUntilComplete: false });
+  return loadPyodide({ createPyodideModule, indexURL: CORE, packageBaseUrl, enableRunUntilComplete: false, _loadSnapshot: snapshot });
 }
 
 // The files of the exercise, as {path: text}. Fetched anew each time, because they change with the book.

@@ -17,7 +17,7 @@ function reportRow({ case: words, call, expected, got, ok, note }) {
     { "data-state": ok ? "right" : "wrong" },
     element("td", { class: "live-mark" }, ok ? "✓ right" : "✗ wrong"),
     element("td", {}, words, element("details", {}, element("summary", {}, "arguments"), element("code", {}, call))),
-    element("td", { class: "live-value" }, expected),
-    element("td", { class: "live-value" }, got, ...(note ? [element("em", {}, note)] : [])),
+    element("td", { class: "live-value", "data-label": "expected" }, expected),
+    element("td", { class: "live-value", "data-label": "got" }, got, ...(note ? [element("em", {}, note)] : [])),
   );
 }

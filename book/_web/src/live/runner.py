@@ -40,6 +40,13 @@ class Output(io.TextIOBase):
             self.waiting = ""
 
 
+class Nobody(io.TextIOBase):
+    """What input() finds: the page asks nothing."""
+
+    def readline(self, size=-1):
+        raise EOFError("nothing can be typed in here; write the value into the code instead")
+
+
 def perform(task, post):
     """Executes {"given", "code", "check"}; returns JSON {"ok", and after a check "rows", "passed", "summary", "mistake"}.
 
@@ -47,16 +54,16 @@ def perform(task, post):
     """
     task = json.loads(task)
     output = sys.stdout = sys.stderr = Output(post)
+    sys.stdin = Nobody()
     try:
         names = _executed(task["given"], task["code"], show=not task["check"])
         report = _report(task["check"], names) if task["check"] else {}
         result = {"ok": True, **report}
     except BaseException as error:
-        output.write(_told(error))
-        result = {"ok": False}
-    finally:
         output.flush()
-        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        post(_told(error)[-MAX_OUTPUT:])  # however much was printed before
+        result = {"ok": False}
+    output.flush()
     return json.dumps(result)
 
 
