@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
+from scipy.special import ndtr
 
 from .family import Config
 
@@ -50,13 +50,40 @@ def layer_norm(x: Array, gain: Array, shift: Array, eps: float = 1e-6) -> Array:
     return y
 
 
+# Phi(x) = (1 + tanh(x p(x^2))) / 2 for some function p. The tanh GELU stops its series after two terms; with these
+# seven, fitted for the smallest largest error of x Phi(x), what is missing is 7e-8, less than float32 can show.
+_P = (0.7978845, 0.03633391, -3.295476e-5, -5.527794e-5, 3.973113e-6, -1.336469e-7, 1.809363e-9)
+_CHUNK = 2**16  # numbers that stay in a core's cache while they are worked on
+
+
+def normal_cdf(x: Array) -> Array:
+    """Phi(x), the standard normal distribution function, to the rounding of x's type.
+
+    SciPy's is right for every type, but visits the numbers one by one; for float32 it was half the time of a forward
+    pass, so float32 has a form in NumPy's vectorized operations.
+    """
+    if x.dtype != np.float32:
+        return ndtr(x)
+    cdf = np.empty(x.shape, np.float32)
+    flat, out = x.reshape(-1), cdf.reshape(-1)
+    for start in range(0, flat.size, _CHUNK):
+        part, y = flat[start : start + _CHUNK], out[start : start + _CHUNK]
+        square = np.minimum(part * part, np.float32(36))  # further out Phi is 0 or 1 in float32
+        y[:] = _P[-1]
+        for coefficient in _P[-2::-1]:
+            y *= square
+            y += coefficient
+        y *= part
+        np.tanh(y, out=y)
+        y += 1
+        y *= 0.5
+    return cdf
+
+
 def gelu(x: Array) -> Array:
     """x Phi(x), with Phi the standard normal distribution function: the exact GELU."""
-    y = x * sqrt(0.5)
-    erf(y, out=y)
-    y += 1
+    y = normal_cdf(x)
     y *= x
-    y *= 0.5
     return y
 
 
@@ -65,9 +92,9 @@ def gelu_tanh(x: Array) -> Array:
     return 0.5 * x * (1 + np.tanh(sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
-def softmax(s: Array) -> Array:
-    """Softmax of each row, finite for any finite scores."""
-    weights = s - s.max(-1, keepdims=True)
+def softmax(s: Array, out: Array | None = None) -> Array:
+    """Softmax of each row, finite for any finite scores. `out` may be `s` itself."""
+    weights = np.subtract(s, s.max(-1, keepdims=True), out=out)
     np.exp(weights, out=weights)
     weights /= weights.sum(-1, keepdims=True)
     return weights
@@ -85,7 +112,7 @@ def attention(y: Array, block: dict[str, Array], h: int, mask: NDArray[np.bool_]
     scores = q @ k.swapaxes(-1, -2)
     if mask is not None:
         np.copyto(scores, -np.inf, where=~mask)
-    weights = softmax(scores)
+    weights = softmax(scores, out=scores)
     heads = (weights @ v).swapaxes(1, 2).reshape(B, T, d)  # side by side, as W_o reads them
     return linear(heads, block["W_o"], block["b_o"]), weights
 
