@@ -1,203 +1,144 @@
-"""Makes the example class in class/ from the released notebook: `python examples/make_class.py`.
+"""Makes the example class in class/ from the released notebooks: `python examples/make_class.py`.
 
-Each student is a case, named after what it shows. What each earns stands in expected.csv.
+A student is a case, named after what it shows. What each earns stands in expected.csv; a notebook that is not listed
+there was not handed in.
 """
 
 import json
+import re
 import shutil
 import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-EXERCISE = "vit_param_count"
-RELEASED = HERE.parent / "exercises" / f"{EXERCISE}.ipynb"
+# answers/<student>/<exercise>.py is what a student wrote: a part for each cell that the notebook leaves open, at "# %%".
+ANSWERS = HERE / "answers"
+PATTERN = "right-line-by-line"  # whose answers are changed to make those below
+EXERCISES = ("vit_forward", "vit_param_count", "vit_macs", "gpu_days", "attention_memory")
 
-# ---- right answers ---------------------------------------------------------------------------------------------------
-
-LINE_BY_LINE = """
-def vit_param_count(cfg):
-    d, d_ff, K = cfg["d"], cfg["d_ff"], cfg["n_classes"]
-    n_patches = (cfg["img"] // cfg["P"]) ** 2
-    token = 1 if cfg["cls_token"] else 0
-    total = cfg["P"] ** 2 * cfg["C"] * d + d
-    total += token * d + cfg["n_registers"] * d
-    total += (n_patches + token) * d
-    total += cfg["L"] * (4 * d * d + 2 * d * d_ff + d_ff + 9 * d)
-    total += 2 * d
-    if K:
-        total += d * K + K
-    return total
-"""
-LIST_OF_SHAPES = """
-import math
+Edits = tuple[tuple[str, str], ...]
 
 
-def shapes(cfg):
-    d, wide = cfg["d"], cfg["d_ff"]
-    yield (cfg["P"], cfg["P"], cfg["C"], d)
-    yield (d,)
-    prefix = int(cfg["cls_token"])
-    yield ((cfg["img"] // cfg["P"]) ** 2 + prefix, d)
-    yield (prefix + cfg["n_registers"], d)
-    for _ in range(cfg["L"]):
-        yield from [(d, 3, d), (3, d), (d, d), (d,), (d, wide), (wide,), (wide, d), (d,), (2, d), (2, d)]
-    yield (2, d)
-    if cfg["n_classes"] > 0:
-        yield (d, cfg["n_classes"])
-        yield (cfg["n_classes"],)
+def first(body: str) -> Edits:
+    """Edits that make `body` run before the right answer, so that any point it earns was earned honestly."""
+    return (("(cfg):\n", "(cfg):\n" + textwrap.indent(body, "    ") + "\n"),)
 
 
-def vit_param_count(cfg):
-    return sum(math.prod(shape) for shape in shapes(cfg))
-"""
-CLASSES_AND_A_PLOT = """
-%matplotlib inline
-import matplotlib.pyplot as plt
-import numpy as np
-from dataclasses import dataclass
+TOKEN = 'token = 1 if cfg["cls_token"] else 0'
+TOKEN_BY_POOL: Edits = ((TOKEN, TOKEN.replace('cfg["cls_token"]', 'cfg["pool"] == "cls"')),)
+FOUR_WIDE = ('cfg["d"], cfg["d_ff"], cfg', 'cfg["d"], 4 * cfg["d"], cfg')
+UNMASKED = "    scores = scores - scores.max(-1, keepdims=True)\n"
 
+# These handed in all five. Where nothing is changed, and nothing of theirs is in answers/, they are right.
+WRONG: dict[str, dict[str, Edits]] = {
+    "wrong-registers-have-positions": {
+        "vit_param_count": (("(n_patches + token) * d", "(n_patches + token + cfg['n_registers']) * d"),),
+        "vit_forward": (
+            ('    x = x + params["pos"]\n', ""),
+            ("x[:, first:]], axis=1)\n", 'x[:, first:]], axis=1)\n    x[:, : len(params["pos"])] += params["pos"]\n'),
+        ),
+    },
+    "wrong-class-token-follows-pool": {
+        "vit_param_count": TOKEN_BY_POOL,
+        "vit_macs": TOKEN_BY_POOL,
+        "attention_memory": TOKEN_BY_POOL,
+    },
+    "wrong-mlp-is-four-wide": {
+        "vit_param_count": (FOUR_WIDE,),
+        "vit_macs": (FOUR_WIDE, ('2 * cfg["d"] + cfg["d_ff"]', '6 * cfg["d"]')),
+    },
+    "wrong-division-gives-a-float": {
+        "vit_param_count": (('cfg["img"] // cfg["P"]', 'cfg["img"] / cfg["P"]'),),
+        "vit_macs": (('res // cfg["P"]', 'res / cfg["P"]'),),
+        "attention_memory": (('res // cfg["P"]', 'res / cfg["P"]'),),
+    },
+    "wrong-macs-and-flops-mixed-up": {
+        "vit_macs": (("return macs\n", "return {term: 2 * count for term, count in macs.items()}\n"),),
+        "gpu_days": (("forward = 2 * forward_macs(cfg, res)", "forward = forward_macs(cfg, res)"),),
+    },
+    "wrong-at-the-edges": {
+        "vit_forward": ((UNMASKED, ""),),
+        "vit_macs": (('< 2 * cfg["d"]', '<= 2 * cfg["d"]'),),
+        "gpu_days": (("return exaflops * 1e18 / at_peak", "return min(1.0, exaflops * 1e18 / at_peak)"),),
+        "attention_memory": (("<= budget_bytes", "< budget_bytes"),),
+    },
+    "wrong-habits-of-a-language-model": {
+        "vit_forward": ((UNMASKED, f"    scores = np.where(np.tri(T) == 1, scores, -np.inf)\n{UNMASKED}"),),
+        "attention_memory": (("return heads * T * T * bytes_per", "return heads * T * (T + 1) // 2 * bytes_per"),),
+    },
+    "wrong-in-a-way-of-its-own": {
+        "vit_forward": (
+            ("weights / weights.sum(-1, keepdims=True)", "weights / (1 + weights.sum(-1, keepdims=True))"),
+        ),
+        "vit_param_count": (("total += 2 * d", "total += 7 * d + 3"),),
+        "gpu_days": (("seconds / 86400", "seconds / 86164"), ("device_days * 86400", "device_days * 86164")),
+    },
+    "wrong-loop-over-heads": {},
+}
 
-@dataclass
-class Linear:
-    inside: int
-    outside: int
-
-    def __len__(self):
-        return self.inside * self.outside + self.outside
-
-
-class Block:
-    def __init__(self, d, d_ff):
-        self.layers = [Linear(d, d)] * 4 + [Linear(d, d_ff), Linear(d_ff, d)]
-        self.norms = 4 * d
-
-    def count(self):
-        return self.norms + sum(l.inside * l.outside + l.outside for l in self.layers)
-
-
-def vit_param_count(cfg):
-    d, K = cfg["d"], cfg["n_classes"]
-    grid = np.array([cfg["img"] // cfg["P"]] * 2)
-    rows = int(np.prod(grid)) + bool(cfg["cls_token"])
-    embed = cfg["P"] ** 2 * cfg["C"] * d + d + (cfg["n_registers"] + bool(cfg["cls_token"])) * d
-    return embed + rows * d + cfg["L"] * Block(d, cfg["d_ff"]).count() + 2 * d + (d + 1) * K
-
-
-base = dict(img=224, P=16, C=3, L=12, h=12, n_classes=1000, cls_token=True, n_registers=0, pool="cls")
-widths = [192, 384, 768, 1024]
-figure, axes = plt.subplots()
-axes.plot(widths, [vit_param_count(base | {"d": d, "d_ff": 4 * d}) for d in widths])
-plt.show()
-"""
-
-# ---- answers that are wrong, unfinished, or no answer ----------------------------------------------------------------
-
-
-def changed(old: str, new: str) -> str:
-    """The line-by-line answer with one piece of it changed."""
-    if LINE_BY_LINE.count(old) != 1:
-        raise ValueError(f"{old!r} stands {LINE_BY_LINE.count(old)} times in the answer")
-    return LINE_BY_LINE.replace(old, new)
-
-
-def inside(body: str) -> str:
-    """A function whose body is `body` and then the right answer, so that any point it earns was earned honestly."""
-    return LINE_BY_LINE.replace("(cfg):\n", "(cfg):\n" + textwrap.indent(body.strip(), "    ") + "\n", 1)
-
-
-ALWAYS_EQUAL = """
-class Yes(int):
-    def __eq__(self, other):
-        return True
-
-    __ne__ = __lt__ = __gt__ = lambda self, other: False
-    __hash__ = int.__hash__
-    __sub__ = __rsub__ = lambda self, other: Yes(0)
-
-
-def vit_param_count(cfg):
-    return Yes(0)
-"""
-READS_THE_TESTS = """
-import gc, glob, inspect, os, sys
-
-found = []
-for pattern in ("/*/tests/*.py", "/*/*/*/tests/*.py", "/proc/*/environ", "/proc/*/cwd/*", "/root/*", "/home/*/*"):
-    found += [path for path in glob.glob(pattern) if "vit_param_count" in path]
-found += [name for name in sys.modules if "autograder" in name or "otter" in name]
-found += [o for o in gc.get_objects() if inspect.isfunction(o) and o.__name__.startswith("test_")]
-
-
-def vit_param_count(cfg):
-    frame = sys._getframe()
-    while frame:
-        for value in list(frame.f_locals.values()) + list(frame.f_globals.values()):
-            if getattr(value, "__name__", "") == "count" and value is not vit_param_count:
-                return value(cfg)
-        frame = frame.f_back
-    for path in found:
-        names = {}
-        exec(open(path).read(), names)
-        return names["count"](cfg)
-    return 0
-"""
-FORGED_SCORE = """
-import json, os, sys
-
-SCORE = json.dumps({"status": "graded", "score": 15, "max_score": 15, "checks": []})
-
-
-def vit_param_count(cfg):
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-        print(SCORE, file=stream, flush=True)
-    for fd in range(16):
-        try:
-            os.write(fd, SCORE.encode())
-        except OSError:
-            pass
-    return 86567656
-"""
-
-ANSWERS = {
-    "right-line-by-line": LINE_BY_LINE,
-    "right-list-of-shapes": LIST_OF_SHAPES,
-    "right-classes-and-a-plot": CLASSES_AND_A_PLOT,
-    "wrong-registers-have-positions": changed(
-        "(n_patches + token) * d", "(n_patches + token + cfg['n_registers']) * d"
-    ),
-    "wrong-class-token-follows-pool": changed('if cfg["cls_token"] else 0', 'if cfg["pool"] == "cls" else 0'),
-    "wrong-mlp-is-four-wide": changed('cfg["d"], cfg["d_ff"], cfg', 'cfg["d"], 4 * cfg["d"], cfg'),
-    "wrong-division-gives-a-float": changed('cfg["img"] // cfg["P"]', 'cfg["img"] / cfg["P"]'),
-    "wrong-in-a-way-of-its-own": changed("total += 2 * d", "total += 7 * d + 3"),
-    "wrong-signature": "def vit_param_count(img, patch, width):\n    return img * patch * width\n",
-    "changes-its-argument": inside("cfg['n_registers'] += 1\ncfg['n_registers'] -= 1\ncfg['seen'] = True"),
-    "untouched-stub": None,
-    "no-function": "count = 86567656\nprint(count)\n",
-    "syntax-error": LINE_BY_LINE.replace("def vit_param_count(cfg):", "def vit_param_count(cfg)"),
-    "endless-loop": inside("while True:\n    pass"),
-    "memory-bomb": inside("hoard = []\nwhile True:\n    hoard.append(bytearray(10**8))"),
-    "sys-exit": inside("import sys\n\nsys.exit(0)"),
-    "hard-exit": inside("import os\n\nos._exit(0)"),
-    "always-equal-object": ALWAYS_EQUAL,
-    "reads-the-tests": READS_THE_TESTS,
-    "forged-score": FORGED_SCORE,
-    'odd name; "quotes", ünïcödé & $(touch x) ': LINE_BY_LINE,
+# These handed in what is listed, and what is in answers/. None is a notebook as it was released.
+SOME: dict[str, dict[str, Edits | None]] = {
+    "unfinished": {"vit_param_count": (), "gpu_days": None},
+    "untouched-stub": dict.fromkeys(EXERCISES),
+    "syntax-error": {"vit_param_count": (("(cfg):", "(cfg)"),)},
+    "changes-its-argument": {
+        "vit_param_count": first("cfg['n_registers'] += 1\ncfg['n_registers'] -= 1\ncfg['seen'] = True"),
+        "vit_forward": (('cls = np.tile(params["cls"]', 'cls = params["cls"] = np.tile(params["cls"]'),),
+    },
+    "odd name; ünïcödé & $(touch x)": {"vit_param_count": ()},
+    "endless-loop": {"vit_param_count": first("while True:\n    pass")},
+    "memory-bomb": {"vit_param_count": first("hoard = []\nwhile True:\n    hoard.append(bytearray(10**8))")},
+    "sys-exit": {"vit_param_count": first("import sys\n\nsys.exit(0)")},
+    "hard-exit": {"vit_param_count": first("import os\n\nos._exit(0)")},
 }
 
 
-def notebook(answer: str | None) -> str:
-    """The released notebook with `answer` in the place of its stub; None leaves the stub as it is."""
-    document = json.loads(RELEASED.read_text(encoding="utf-8"))
-    (stub,) = [cell for cell in document["cells"] if "stub" in cell["metadata"].get("tags", [])]
+def written(student: str, exercise: str) -> str:
+    """What stands in answers/ for that notebook."""
+    return (ANSWERS / student / f"{exercise}.py").read_text(encoding="utf-8")
+
+
+def changed(exercise: str, edits: Edits) -> str:
+    """The pattern's answer after edits. Raises ValueError for a piece that is not there exactly once."""
+    answer = written(PATTERN, exercise)
+    for old, new in edits:
+        if answer.count(old) != 1:
+            raise ValueError(f"{old!r} stands {answer.count(old)} times in the answer to {exercise}")
+        answer = answer.replace(old, new)
+    return answer
+
+
+def answers() -> dict[tuple[str, str], str | None]:
+    """Every answer by student and exercise; None where the notebook was left as it was released."""
+    made: dict[tuple[str, str], str | None] = {}
+    for student, changes in WRONG.items():
+        made |= {(student, exercise): changed(exercise, changes.get(exercise, ())) for exercise in EXERCISES}
+    for student, changes in SOME.items():
+        for exercise, edits in changes.items():
+            made[student, exercise] = None if edits is None else changed(exercise, edits)
+    for path in sorted(ANSWERS.glob("*/*.py")):
+        made[path.parent.name, path.stem] = written(path.parent.name, path.stem)
+    return made
+
+
+def notebook(exercise: str, answer: str | None) -> str:
+    """The released notebook with the parts of `answer` in the place of its stubs; None leaves them as they are."""
+    document = json.loads((HERE.parent / "exercises" / f"{exercise}.ipynb").read_text(encoding="utf-8"))
     if answer is not None:
-        stub["source"] = answer.strip().splitlines(keepends=True)
+        stubs = [cell for cell in document["cells"] if "stub" in cell["metadata"].get("tags", [])]
+        parts = re.split(r"^# %%\n", answer, flags=re.MULTILINE)
+        for stub, part in zip(stubs, parts, strict=True):
+            stub["source"] = part.strip().splitlines(keepends=True)
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def files() -> dict[Path, str]:
     """Every file of the class, by its path below class/."""
-    made = {Path(student, f"{EXERCISE}.ipynb"): notebook(answer) for student, answer in ANSWERS.items()}
-    made[Path("corrupt-file", f"{EXERCISE}.ipynb")] = notebook(LINE_BY_LINE)[:3000]
+    made = {
+        Path(student, f"{exercise}.ipynb"): notebook(exercise, answer)
+        for (student, exercise), answer in answers().items()
+    }
+    made[Path("corrupt-file", "vit_param_count.ipynb")] = notebook("vit_param_count", None)[:3000]
     made[Path("missing-file", "answer.txt")] = "My notebook is on my other computer.\n"
     return made
 
@@ -206,7 +147,7 @@ def make(folder: Path) -> None:
     """Write the class into `folder`, and nothing else there."""
     shutil.rmtree(folder, ignore_errors=True)
     for path, text in files().items():
-        (folder / path).parent.mkdir(parents=True)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
 
 

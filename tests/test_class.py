@@ -5,16 +5,18 @@ import importlib.util
 import json
 
 import pytest
-from grading import Adopted, autograder, grades, jail_works, needs_jail, results  # noqa: F401
+from grading import Adopted, autograder, grades, hand_in, jail_works, needs_jail, notebook, results  # noqa: F401
 
-from autograder.catalog import ROOT
-from autograder.results import COLUMNS
+from autograder.catalog import EXERCISES, ROOT
+from autograder.results import COLUMNS, Results
+from autograder.task import Task, missing
 
 EXAMPLES = ROOT / "examples"
 pytestmark = [needs_jail, pytest.mark.usefixtures("jail_works")]
 
 
 def expected() -> list[dict]:
+    """A row for each notebook that was handed in."""
     with (EXAMPLES / "expected.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -46,24 +48,37 @@ def test_the_class_is_what_its_script_makes(make_class):
     assert committed == make_class.files(), "run `python examples/make_class.py`"
 
 
-def test_every_student_is_expected(make_class):
-    assert {row["student"] for row in expected()} == {str(path.parent) for path in make_class.files()}
+def test_every_notebook_is_expected(make_class):
+    notebooks = [path for path in make_class.files() if path.suffix == ".ipynb"]
+    assert sorted((str(path.parent), path.stem) for path in notebooks) == sorted(
+        (row["student"], row["exercise"]) for row in expected()
+    )
 
 
-@pytest.mark.parametrize("row", expected(), ids=lambda row: row["student"])
+@pytest.mark.parametrize("row", expected(), ids=lambda row: f"{row['student']}: {row['exercise']}")
 def test_grade(run, row):
     out, *_ = run
     key = row["student"], row["exercise"]
     got = grades(out)[key]
     assert (got["status"], got["score"]) == (row["status"], row["score"])
     slugs = {check["misconception"] for check in results(out)[key]["checks"]} - {None}
-    assert slugs == ({row["misconception"]} if row["misconception"] else set())
+    assert slugs == set(row["misconception"].split())
+
+
+def test_whatever_else_was_asked_for_is_missing(run, make_class):
+    out, *_ = run
+    students = {str(path.parent) for path in make_class.files()}
+    handed_in = {(row["student"], row["exercise"]) for row in expected()}
+    table = grades(out)
+    assert table.keys() == {(student, exercise) for student in students for exercise in EXERCISES}
+    assert {key for key, row in table.items() if row["status"] == "missing"} == table.keys() - handed_in
+    assert {row["score"] for row in table.values() if row["status"] == "missing"} == {"0"}
 
 
 def test_grades_and_results_agree(run):
     out, *_ = run
     written = results(out)
-    assert written.keys() == grades(out).keys() == {(row["student"], row["exercise"]) for row in expected()}
+    assert written.keys() == grades(out).keys()
     assert (out / "grades.csv").read_text(encoding="utf-8").splitlines()[0] == ",".join(COLUMNS)
     for result in written.values():
         assert list(result) == [
@@ -100,3 +115,29 @@ def test_a_second_run_grades_nothing_and_changes_nothing(run):
     assert json.loads(again.stdout)["unchanged"] == len(before)
     assert {path: path.stat().st_mtime_ns for path in out.glob("results/*/*")} == before
     assert (out / "grades.csv").read_bytes() == table
+
+
+ODD = ["--out", "-rf *", "\"double\" and 'single'", "two\nlines", "a:b|c?", " spaces ", "%2E%2E", "x" * 200]
+
+
+def test_students_with_odd_names_get_their_grades_and_nothing_else(tmp_path):
+    for student in ODD:
+        hand_in(tmp_path / "class", student, "vit_param_count", notebook("vit_param_count = lambda cfg: 0"))
+    out = tmp_path / "out"
+    finished = autograder("grade", tmp_path / "class", "--out", out, "--quiet")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
+    assert grades(out).keys() == results(out).keys() == {(student, "vit_param_count") for student in ODD}
+    assert {row["status"] for row in grades(out).values()} == {"graded"}
+    assert {path.name for path in tmp_path.iterdir()} == {"class", "out"}
+    assert len(list((out / "results").iterdir())) == len(ODD)
+    for path in (out / "results").iterdir():
+        assert path.name.isprintable() and not set(path.name) & set('/\\:*?"<>|') and not path.name.startswith(".")
+
+
+@pytest.mark.parametrize("student", ["..", ".", "", "../../escaped", "/etc/x", "..\\x", "C:\\x"])
+def test_a_name_that_no_folder_can_have_stays_inside_of_the_results(tmp_path, student):
+    opened = Results(tmp_path / "out", "salt")
+    opened.write(missing(Task(student, "vit_macs", None, "seed"), "bwrap"))
+    (written,) = (tmp_path / "out" / "results").glob("*/vit_macs.json")
+    assert json.loads(written.read_bytes())["student"] == student
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}

@@ -1,0 +1,2 @@
+count = 86567656
+print(count)

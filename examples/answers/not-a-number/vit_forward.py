@@ -1,0 +1,2 @@
+def vit_forward(params, img, pool="cls"):
+    return np.full((len(img), len(params["b_head"])), np.nan)

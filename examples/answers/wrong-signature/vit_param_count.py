@@ -1,0 +1,2 @@
+def vit_param_count(img, patch, width):
+    return img * patch * width
