@@ -6,7 +6,7 @@ function showProgress(box) {
   const exercises = JSON.parse(box.dataset.exercises); // [{name, stub}]
   const table = box.previousElementSibling;
   const said = element("p", { role: "status" });
-  const clear = element("button", { type: "button", click: forget }, "Clear them");
+  const clear = element("button", { type: "button", click: forget }, "Clear my answers");
   const buttons = element("div", { class: "live-bar" }, element("button", { type: "button", click: hand }, "Export my answers"), clear);
   box.replaceChildren(said, buttons);
 
@@ -34,11 +34,10 @@ function showProgress(box) {
   function forget() {
     if (clear.dataset.sure) {
       for (const { name } of exercises) remove(name);
-      said.focus?.();
       draw();
     }
     clear.dataset.sure = clear.dataset.sure ? "" : "yes";
-    clear.textContent = clear.dataset.sure ? "Really clear all answers?" : "Clear them";
+    clear.textContent = clear.dataset.sure ? "Really clear them?" : "Clear my answers";
   }
 
   draw();
