@@ -4,18 +4,17 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from autograder.catalog import EXERCISES
 from autograder.results import Results
-from autograder.slot import SUBMISSION_SECONDS, Slot, SlotLost
+from autograder.slot import Slot, SlotLost
 from autograder.submissions import Submission, SubmissionError, collect
 from autograder.task import Task, failed, missing
 
-ATTEMPTS = 2  # a submission whose slot was lost is tried once more
-LOSSES_IN_A_ROW = 6  # after so many slots lost with no result between, the machine is at fault and the run stops
+LOSSES_IN_A_ROW = 3  # after so many submissions lost with no result between, the machine is at fault: the run stops
 
 
 class RunStopped(RuntimeError):
@@ -136,50 +135,36 @@ def grade_class(
 
 
 def grade_here(tasks: Iterator[Task], engine: str, jobs: int) -> Iterator[dict]:
-    """The results of `tasks`, graded in `jobs` processes of this machine.
+    """The results of `tasks`, graded in `jobs` processes of this machine, in the order in which they are ready.
 
     Raises
     ------
     RunStopped
         When slot after slot is lost with no result between: then not the submissions are the reason.
     """
-    idle = [Slot(engine) for _ in range(jobs)]
-    busy: dict[Connection, tuple[Slot, Task, int, float]] = {}  # the slot, its task, which attempt, since when
-    again: list[tuple[Task, int]] = []
+    slots = [Slot(engine) for _ in range(jobs)]
+    idle, running = list(slots), {}
     losses = 0
-    try:
-        while True:
-            while idle and (turn := again.pop() if again else _first_try(tasks)):
-                slot = idle.pop()
-                slot.send(turn[0])
-                busy[slot.connection] = (slot, *turn, time.monotonic())
-            if not busy:
-                return
-            ready = wait(busy, timeout=1.0)
-            late = [c for c, (*_, since) in busy.items() if time.monotonic() - since > SUBMISSION_SECONDS]
-            for connection in {*ready, *late}:
-                slot, task, attempt, _ = busy.pop(connection)
-                try:
-                    if connection not in ready:
-                        raise SlotLost(f"grading took more than {SUBMISSION_SECONDS:g} s")
-                    yield slot.receive()
-                    losses = 0
+    with ThreadPoolExecutor(jobs) as threads:
+        try:
+            while True:
+                while idle and (task := next(tasks, None)):
+                    slot = idle.pop()
+                    running[threads.submit(slot.grade, task)] = slot, task
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    slot, task = running.pop(future)
                     idle.append(slot)
-                except SlotLost as reason:
-                    slot.close()
-                    idle.append(Slot(engine))
-                    losses += 1
-                    if losses >= LOSSES_IN_A_ROW:
-                        raise RunStopped(f"the jail keeps failing: {reason}. Try `autograder doctor`.") from reason
-                    if attempt < ATTEMPTS:
-                        again.append((task, attempt + 1))
-                    else:
-                        yield failed(task, engine, f"The grader failed twice here: {reason}.")
-    finally:
-        for slot in [*idle, *(slot for slot, *_ in busy.values())]:
-            slot.close()
-
-
-def _first_try(tasks: Iterator[Task]) -> tuple[Task, int] | None:
-    task = next(tasks, None)
-    return (task, 1) if task else None
+                    try:
+                        result, losses = future.result(), 0
+                    except SlotLost as reason:
+                        result, losses = failed(task, engine, f"The grader failed here, twice: {reason}."), losses + 1
+                        if losses == LOSSES_IN_A_ROW:
+                            raise RunStopped(f"the jail keeps failing: {reason}. Try `autograder doctor`.") from reason
+                    yield result
+        finally:
+            for slot, _ in running.values():
+                slot.stop()
+            for slot in idle:
+                slot.close()

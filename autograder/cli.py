@@ -71,6 +71,8 @@ def grade(
     **Exit status**: 0 when every submission was graded, whatever the scores; 1 when some could not be graded because
     of the grader or the machine; 2 for bad usage.
     """
+    if scheduler and unsafe_trusted:
+        raise fail("--unsafe-trusted is for this machine alone and cannot go with --scheduler", 2)
     names = exercise or []
     if unknown := [name for name in names if name not in EXERCISES]:
         raise fail(f"there is no exercise {unknown[0]}; there are {', '.join(EXERCISES)}", 2)
@@ -79,12 +81,12 @@ def grade(
         results = Results(out, seed)
     except (SubmissionError, OutputError) as error:
         raise fail(str(error), 2) from None
-    engine = _engine(unsafe_trusted)
     try:
-        with _progress(len(pairs), quiet or as_json) as advance:
-            summary = batch.grade_class(
-                pairs, results, engine, partial(batch.grade_here, engine=engine, jobs=jobs), advance
-            )
+        with (
+            _graders(scheduler, jobs, unsafe_trusted) as (engine, grade_tasks),
+            _progress(len(pairs), quiet or as_json) as advance,
+        ):
+            summary = batch.grade_class(pairs, results, engine, grade_tasks, advance)
     except batch.RunStopped as stop:
         raise fail(str(stop), 1) from None
     except KeyboardInterrupt:
@@ -97,15 +99,22 @@ def grade(
         raise fail(f"{summary.statuses['engine-error']} could not be graded: see their results; run this again.", 1)
 
 
-def _engine(unsafe_trusted: bool) -> str:
-    """The jail to use, or exit with what is missing."""
-    if unsafe_trusted:
-        errors.print("autograder: no jail: the notebooks run with your own rights on this machine.", style="bold red")
-        return "unsafe-trusted"
-    engine = doctor.best_engine()
+@contextmanager
+def _graders(scheduler: str | None, jobs: int, unsafe_trusted: bool) -> Iterator[tuple[str, Callable]]:
+    """The kind of jail, and what turns tasks into results: here, or on the cluster at `scheduler`."""
+    if scheduler:
+        from autograder import cluster
+
+        with cluster.connected(scheduler) as client:
+            engine = cluster.engine(client)
+            yield engine, partial(cluster.grade_there, engine=engine, client=client)
+        return
+    engine = "unsafe-trusted" if unsafe_trusted else doctor.best_engine()
     if engine is None:
         raise fail("no jail works on this machine; `autograder doctor` says what is missing.", 1)
-    return engine
+    if unsafe_trusted:
+        errors.print("autograder: no jail: the notebooks run with your own rights on this machine.", style="bold red")
+    yield engine, partial(batch.grade_here, engine=engine, jobs=jobs)
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """One parallel slot of a run: a process of its own that holds one jail and grades one submission after the other.
 
 `Slot` is the outside and may live in any thread; `python -m autograder.slot FD` is the inside. Only the grader's own
-data travels between them. A slot that dies, or whose jail breaks, costs nothing but the submission it was on, which is
-given to a fresh one once more.
+data travels between them. A process that dies, or whose jail breaks, costs nothing: its submission is given to a fresh
+one once more.
 """
 
 import contextlib
@@ -22,35 +22,50 @@ from autograder.jail.session import Jail, JailBroken
 from autograder.task import Task, failed
 
 SUBMISSION_SECONDS = 300.0  # by the clock on the wall; a slot that takes longer hangs: the engine's limits are tighter
+ATTEMPTS = 2  # a submission on which a process was lost is tried once more
 GRACE_SECONDS = 2.0  # to end in order
 
 
 class SlotLost(RuntimeError):
-    """The slot's process is gone, hangs, or its jail broke."""
+    """The process is gone, hangs, or its jail broke."""
 
 
 class Slot:
-    """A grading process, started at once and ready for its first task before it is up."""
+    """A slot, with its process started at once. `grade` blocks, so each slot belongs to a thread."""
 
     def __init__(self, engine: str) -> None:
+        self.engine, self.closed = engine, False
+        self._start()
+
+    def _start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "autograder.slot", str(theirs.fileno()), engine],
+                [sys.executable, "-m", "autograder.slot", str(theirs.fileno()), self.engine],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 cwd=ROOT,
             )
         self.connection = Connection(ours.detach())
 
-    def send(self, task: Task) -> None:
-        """Hand over a task. Whether the slot is still there to take it, `receive` says."""
-        with contextlib.suppress(OSError):
-            self.connection.send(task)
+    def grade(self, task: Task) -> dict:
+        """The result of `task`. Raises SlotLost when two processes in a row were lost on it."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._ask(task)
+            except SlotLost:
+                self._end(0)
+                if self.closed:
+                    raise
+                self._start()
+                if attempt == ATTEMPTS:
+                    raise
 
-    def receive(self) -> dict:
-        """The result of the task in hand. Raises SlotLost."""
+    def _ask(self, task: Task) -> dict:
         try:
+            self.connection.send(task)
+            if not self.connection.poll(SUBMISSION_SECONDS):
+                raise SlotLost(f"grading took more than {SUBMISSION_SECONDS:g} s")
             kind, content = self.connection.recv()
         except (OSError, EOFError) as error:
             raise SlotLost("the grading process ended") from error
@@ -58,14 +73,25 @@ class Slot:
             raise SlotLost(content)
         return content
 
-    def close(self) -> None:
-        """End the process and its jail, whatever they are doing."""
+    def _end(self, patience: float) -> None:
+        """End the process and its jail: an idle one within `patience` seconds by itself."""
+        if patience:
+            self.connection.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(patience)
+        self.process.kill()
+        self.process.wait()
         self.connection.close()
-        try:
-            self.process.wait(GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+
+    def close(self) -> None:
+        """End the slot, when no thread is in `grade`."""
+        self.closed = True
+        self._end(GRACE_SECONDS)
+
+    def stop(self) -> None:
+        """End the slot amid a submission, from another thread: `grade` raises SlotLost there."""
+        self.closed = True
+        self.process.kill()
 
 
 def _serve(connection: Connection, engine: str) -> None:

