@@ -3,7 +3,8 @@
 import os
 
 import pytest
-from pages import address, browser, site  # noqa: F401  (fixtures)
+from grading import jail_works  # noqa: F401  (a fixture)
+from pages import address, axe, browser, site  # noqa: F401  (fixtures)
 
 
 @pytest.hookimpl(wrapper=True)

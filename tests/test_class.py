@@ -5,7 +5,7 @@ import importlib.util
 import json
 
 import pytest
-from grading import Adopted, autograder, grades, hand_in, jail_works, needs_jail, notebook, results  # noqa: F401
+from grading import Adopted, autograder, grades, hand_in, needs_jail, notebook, results
 
 from autograder.catalog import EXERCISES, ROOT
 from autograder.results import COLUMNS, Results

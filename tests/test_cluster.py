@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from grading import autograder, hand_in, jail_works, needs_jail, notebook  # noqa: F401
+from grading import autograder, hand_in, needs_jail, notebook
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [needs_jail, pytest.mark.usefixtures("jail_works"), pytest.mark.slow]

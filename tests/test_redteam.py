@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from grading import jail_works, needs_jail  # noqa: F401
+from grading import needs_jail
 from redteam import Attack, attacks, grade, play
 
 from autograder.catalog import ROOT

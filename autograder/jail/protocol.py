@@ -72,7 +72,9 @@ def _pack(value: object, buffers: list[bytes], depth: int) -> object:
         return value if len(value) < MAX_JSON else {"f": "str_beyond_the_size_limit"}
     if kind is int:
         return value if value.bit_length() <= MAX_INT_BITS else {"f": "int_of_too_many_digits"}
-    if kind in _CONTAINERS and depth < MAX_DEPTH and len(value) <= MAX_ITEMS:
+    if kind in _CONTAINERS:
+        if depth == MAX_DEPTH or len(value) > MAX_ITEMS:
+            return {"f": f"{kind.__name__}_beyond_the_size_limit"}
         if kind is list or kind is tuple:
             return {"l" if kind is list else "t": [_pack(item, buffers, depth + 1) for item in value]}
         if all(type(key) is str for key in value):
@@ -80,7 +82,9 @@ def _pack(value: object, buffers: list[bytes], depth: int) -> object:
         return {"f": "dict_with_keys_that_are_not_str"}
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        if kind is numpy.ndarray and value.dtype.name in DTYPES and value.nbytes <= MAX_BUFFERS:
+        if kind is numpy.ndarray and value.dtype.name in DTYPES:
+            if value.nbytes > MAX_BUFFERS:
+                return {"f": "ndarray_beyond_the_size_limit"}
             buffers.append(value.astype(value.dtype.newbyteorder("<"), order="C", copy=False).tobytes())
             return {"a": [value.dtype.name, list(value.shape)]}
         if isinstance(value, numpy.generic) and kind is numpy.dtype(kind).type and value.dtype.name in DTYPES:
