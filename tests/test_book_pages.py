@@ -1,31 +1,13 @@
 """Every page of the book in a real browser: nothing from elsewhere, accessible in light and dark, fit for a phone."""
 
-import sys
 from pathlib import Path
 
 import pytest
-from pages import ROOT, documents
+from pages import TOO_WIDE, documents, violations
 
 pytestmark = pytest.mark.browser
 
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from course import npm  # noqa: E402
-
 PAGES = [f"{name}.html" for name in [*documents(), "genindex", "search"]]
-
-# Elements that are wider than a phone, outside of anything that scrolls by itself.
-TOO_WIDE = """() => {
-  const cut = (node) => /auto|scroll|hidden|clip/.test(getComputedStyle(node).overflowX);
-  const scrolls = (node) => node && (cut(node) || scrolls(node.parentElement));
-  return [...document.querySelectorAll("article *")]
-    .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && !scrolls(node.parentElement))
-    .map((node) => node.outerHTML.slice(0, 120));
-}"""
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    return (npm.install() / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -42,13 +24,6 @@ def page(browser, address):
     page.on("pageerror", lambda error: page.faults.append(str(error)))
     yield page
     context.close()
-
-
-def violations(page, axe: str) -> list[str]:
-    """What axe-core finds wrong, one line for each rule and element."""
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
 
 
 @pytest.mark.parametrize("name", PAGES)

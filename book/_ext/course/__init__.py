@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from course import accessible, exercise, explorer, formulas, interactive, live, npm, prediction, tracer
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1]))  # the figures' numbers come from the book's own library, vit
 
-HERE = Path(__file__).parent
+from course import accessible, exercise, explorer, formulas, interactive, live, npm, prediction, tracer  # noqa: E402
 
 
 def add_what_pages_share(app: Sphinx) -> None:

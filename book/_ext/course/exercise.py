@@ -29,9 +29,9 @@ DIFFICULTY = {"core": "core", "interview": "interview level"}
 
 
 def fence(directive: str, argument: str, body: str, **options: str) -> str:
-    """A MyST directive around `body`, its fence longer than any fence inside."""
-    longest = max((len(line) - len(line.lstrip("`")) for line in body.splitlines()), default=0)
-    ticks = "`" * max(3, longest + 1)
+    """A MyST directive around `body`, its fence longer than any inside. Behind a fence of tildes a title may have code."""
+    longest = max((len(line) - len(line.lstrip("~")) for line in body.splitlines()), default=0)
+    ticks = "~" * max(3, longest + 1)
     lines = [
         f"{ticks}{{{directive}}} {argument}",
         *(f":{key}: {value}" for key, value in options.items()),

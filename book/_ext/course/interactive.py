@@ -7,7 +7,6 @@ script and style sheet, `web/tracer.js` and `web/tracer.css`, are loaded by the 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 BOOK = Path(__file__).resolve().parents[2]
-sys.path.append(str(BOOK))  # the figures' numbers come from the book's own library, vit
 
 NAMES = ("tracer", "explorer")
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-
-from course.interactive import BOOK, Interactive
 from vit import cost
 from vit.family import Config, config
+
+from course.interactive import BOOK, Interactive
 
 BATCH, BYTES_PER = 32, {"bfloat16": 2, "float32": 4}  # the first of each is what the page begins with
 
@@ -311,7 +311,7 @@ class VitTracer(Interactive):
             raise self.error(str(error)) from None
         code = nodes.paragraph("", "", classes=["tracer-code"])
         code += [nodes.literal("", before)] if before else []
-        code += nodes.strong("", "", nodes.literal("", part))
+        code += nodes.strong("", "", nodes.literal("", part)) if before or after else nodes.literal("", part)
         code += [nodes.literal("", after)] if after else []
         return [
             [self.text(step.name)],

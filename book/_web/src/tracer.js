@@ -194,8 +194,8 @@ function makeTracer(box) {
       else item.removeAttribute("aria-current");
       item.querySelector(".tracer-bar").firstChild.style.width = open(step) ? `${(100 * numbers(step)) / most}%` : 0;
       const judged = predictions.get(step.key)?.judged;
-      const marks = [state.predict && judged?.right && "✓ right", state.predict && judged && !judged.right && "≠ wrong", open(step) && grows(step) && "grows with T²"];
-      item.querySelector(".tracer-state").textContent = marks.filter(Boolean).join(", ");
+      const mark = state.predict ? judged && (judged.right ? "✓ right" : "✗ wrong") : grows(step) && "grows with T²";
+      item.querySelector(".tracer-state").textContent = mark || "";
     });
   }
 

@@ -1,7 +1,7 @@
 // Numbers as the book writes them.
 
 const PREFIXES = ["", "k", "M", "G", "T", "P", "E"];
-const fourDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
+const fourDigits = new Intl.NumberFormat("en-US", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
 
 // 17563828224 -> "17,563,828,224"
 export const whole = (number) => number.toLocaleString("en-US");
