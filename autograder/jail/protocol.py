@@ -55,6 +55,12 @@ def foreign_class(name: str) -> type[Foreign]:
     return type(name, (Foreign,), {"__slots__": ()})
 
 
+@lru_cache(maxsize=64)
+def _dtype_name(dtype) -> str:
+    """`dtype.name`, which NumPy takes long to work out and does each time."""
+    return dtype.name
+
+
 def pack(value: object) -> tuple[object, list[bytes]]:
     """`value` as a JSON-ready object and the bytes of its arrays, in order.
 
@@ -82,11 +88,11 @@ def _pack(value: object, buffers: list[bytes], depth: int) -> object:
         return {"f": "dict_with_keys_that_are_not_str"}
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        if kind is numpy.ndarray and value.dtype.name in DTYPES:
+        if kind is numpy.ndarray and _dtype_name(value.dtype) in DTYPES:
             if value.nbytes > MAX_BUFFERS:
                 return {"f": "ndarray_beyond_the_size_limit"}
             buffers.append(value.astype(value.dtype.newbyteorder("<"), order="C", copy=False).tobytes())
-            return {"a": [value.dtype.name, list(value.shape)]}
+            return {"a": [_dtype_name(value.dtype), list(value.shape)]}
         if isinstance(value, numpy.generic) and kind is numpy.dtype(kind).type and value.dtype.name in DTYPES:
             buffers.append(value.tobytes())
             return {"n": value.dtype.name}
