@@ -37,6 +37,12 @@ numbers: env                        ## every number of the book and what backs i
 truth: env                          ## test the tests: misconceptions, mutants, unusual right answers
 	$(PY) -m autograder.truth
 
+bench: env                          ## the NumPy forward pass beside PyTorch's
+	cd book && ../$(PY) -m vit.bench
+
+gpu: env                            ## measure ViTs on this machine's CUDA card, for chapter 10; says so where there is none
+	cd book && ../$(PY) -m vit.gpu
+
 serve: book                         ## read the book at http://localhost:8000
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 8000
 
