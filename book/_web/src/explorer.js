@@ -89,12 +89,12 @@ function makeExplorer(box) {
   const value = (name, words) => element("span", { "data-value": name }, words);
   const exact = (name, number, unit = "") => [value(name, whole(number)), element("small", {}, short(number, unit))];
 
-  // A table from its caption, its columns and its rows, whose first cells are the rows' names.
-  function table(caption, columns, rows) {
+  // A table from its caption, its columns and its rows, whose first cells are the rows' names; a wide one has a line of its own.
+  function table(caption, columns, rows, wide = false) {
     const row = (name, ...cells) => [element("th", { scope: "row" }, ...[name].flat()), ...cells.map((cell) => element("td", {}, ...[cell].flat()))];
     const head = element("tr", {}, element("td", {}), ...columns.map((name) => element("th", { scope: "col" }, name)));
     const body = element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...row(...cells))));
-    return element("table", {}, element("caption", {}, caption), ...(columns.length ? [element("thead", {}, head)] : []), body);
+    return element("table", { class: wide ? "explorer-wide" : false }, element("caption", {}, caption), ...(columns.length ? [element("thead", {}, head)] : []), body);
   }
 
   const less = (name, before, after) => {
@@ -129,7 +129,7 @@ function makeExplorer(box) {
       row("weights", "attention weights, bfloat16", weights),
       row("logSumExp", "or the log-sum-exp that FlashAttention keeps, float32", logSumExp),
       ["", "", less("logSumExp.less", weights, logSumExp)],
-    ]);
+    ], true);
   }
 
   function windowTable({ window, global, everywhere, mixed }) {
@@ -138,7 +138,7 @@ function makeExplorer(box) {
       row("all blocks global", "global", everywhere),
       row(`${model().L - global} in windows of ${window} by ${window}, ${global} global`, "mixed", mixed),
       ["", less("mixed.macs.less", everywhere.macs, mixed.macs), less("mixed.weights.less", everywhere.weights, mixed.weights)],
-    ]);
+    ], true);
   }
 
   const windowWords = ({ grid, padded, windows }) => [

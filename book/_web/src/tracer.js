@@ -83,7 +83,7 @@ function makeTracer(box) {
   const size = element("p", { class: "tracer-size" });
   const mark = element("p", { class: "tracer-square" }, square);
   const words = element("p", {});
-  const source = element("dl", { class: "tracer-source" });
+  const source = element("dl");
   const previous = element("button", { type: "button", click: () => go(at() - 1) }, "← Previous");
   const next = element("button", { type: "button", click: () => go(at() + 1) }, "Next →");
   const link = element("a", {}, "Link to this step");
@@ -98,7 +98,7 @@ function makeTracer(box) {
     size,
     mark,
     words,
-    source,
+    element("div", { class: "tracer-source" }, source),
   );
 
   function drawPanel() {
