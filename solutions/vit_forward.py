@@ -21,32 +21,32 @@
 
 # %% [markdown] tags=["statement"]
 # Write `vit_forward(params, img, pool="cls")`: the logits of a Vision Transformer for a batch of images. The blocks are
-# those of the chapter. More general are the sequence that the blocks read, which may hold registers, and the vector that
-# the head reads, which is the class token's row or the mean of the patch rows.
+# those of the chapter. Two things are more general here: the sequence may hold registers, and the head reads either the
+# class token's row or the mean of the patch rows.
 #
-# `img` has the shape $(B, H, W, C)$, channels last, and the result has the shape $(B, K)$. `params` is a dict.
+# `img` has the shape `(B, H, W, C)`, channels last, and the result has the shape `(B, K)`. `params` is a dict.
 #
 # | key | shape | meaning |
 # |---|---|---|
 # | `P`, `h` | ints | side of a patch, number of heads; $d_k = d / h$ |
-# | `W_E`, `b_E` | $(P^2C, d)$, $(d)$ | patch embedding |
-# | `cls` | $(d)$ | class token, there only with `pool="cls"` |
-# | `reg` | $(R, d)$ | registers, with zero rows if there are none |
-# | `pos` | $(1 + N, d)$ or $(N, d)$ | positions of the $N$ patches, after one for the class token if there is one |
+# | `W_E`, `b_E` | `(P*P*C, d)`, `(d,)` | patch embedding |
+# | `cls` | `(d,)` | class token, there only with `pool="cls"` |
+# | `reg` | `(R, d)` | registers, with zero rows if there are none |
+# | `pos` | `(1 + N, d)` or `(N, d)` | positions of the $N$ patches, after one for the class token if there is one |
 # | `blocks` | list of $L$ dicts | the blocks, in order |
-# | `lnf_g`, `lnf_b` | $(d)$ each | final LayerNorm: gain and shift |
-# | `W_head`, `b_head` | $(d, K)$, $(K)$ | head |
+# | `lnf_g`, `lnf_b` | `(d,)` each | final LayerNorm: gain and shift |
+# | `W_head`, `b_head` | `(d, K)`, `(K,)` | head |
 #
 # Each block is a dict as well.
 #
 # | key | shape | meaning |
 # |---|---|---|
-# | `ln1_g`, `ln1_b` | $(d)$ each | LayerNorm before attention |
-# | `W_qkv`, `b_qkv` | $(d, 3d)$, $(3d)$ | queries, keys and values, in this order, $d$ columns each |
-# | `W_o`, `b_o` | $(d, d)$, $(d)$ | output projection |
-# | `ln2_g`, `ln2_b` | $(d)$ each | LayerNorm before the MLP |
-# | `W_1`, `b_1` | $(d, d_{\text{ff}})$, $(d_{\text{ff}})$ | first layer of the MLP |
-# | `W_2`, `b_2` | $(d_{\text{ff}}, d)$, $(d)$ | second layer of the MLP |
+# | `ln1_g`, `ln1_b` | `(d,)` each | LayerNorm before attention |
+# | `W_qkv`, `b_qkv` | `(d, 3*d)`, `(3*d,)` | queries, keys and values, in this order, $d$ columns each |
+# | `W_o`, `b_o` | `(d, d)`, `(d,)` | output projection |
+# | `ln2_g`, `ln2_b` | `(d,)` each | LayerNorm before the MLP |
+# | `W_1`, `b_1` | `(d, d_ff)`, `(d_ff,)` | first layer of the MLP |
+# | `W_2`, `b_2` | `(d_ff, d)`, `(d,)` | second layer of the MLP |
 #
 # What happens to an image:
 #
@@ -68,8 +68,8 @@
 #
 # What else holds:
 #
-# - $B$, $L$, $P$, $C$ and $h$ are 1 or more, $R$ is 0 or more, $d_{\text{ff}}$ is any width. The result has the shape
-#   $(B, K)$ also for one image.
+# - `B`, `L`, `P`, `C` and `h` are 1 or more, `R` is 0 or more, `d_ff` is any width. The result has the shape `(B, K)` also
+#   for one image.
 # - Parameters are float64, images are float64 or float32. Compute in float64: results are compared within $10^{-7}$ of
 #   their size (and $10^{-9}$ absolute), on tokens of small variance too, so $\epsilon$, the kind of variance and the exact
 #   GELU can be seen. A token whose mean is more than 1,000 times its spread does not occur.
@@ -208,7 +208,7 @@ def vit_forward(params, img, pool="cls"):
 # %% [markdown] tags=["hint"]
 # ### I need a loop over the heads
 # A matrix product in NumPy works on the last two axes and takes all axes before them along. So give the head an axis of its
-# own and move it before the token axis: from $(B, T, h, d_k)$ to $(B, h, T, d_k)$. Splitting $d$ columns into $(h, d_k)$ is
+# own and move it before the token axis: from `(B, T, h, d_k)` to `(B, h, T, d_k)`. Splitting $d$ columns into `(h, d_k)` is
 # a `reshape`; moving an axis is a `transpose` and never a `reshape`. On the way back do the same two steps in reverse.
 
 # %% [markdown] tags=["hint"]
