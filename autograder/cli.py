@@ -78,15 +78,14 @@ def grade(
         raise fail(f"there is no exercise {unknown[0]}; there are {', '.join(EXERCISES)}", 2)
     try:
         pairs, notes = batch.plan(submissions, names)
-        results = Results(out, seed)
-    except (SubmissionError, OutputError) as error:
-        raise fail(str(error), 2) from None
-    try:
         with (
+            Results(out, seed) as results,
             _graders(scheduler, jobs, unsafe_trusted) as (engine, grade_tasks),
             _progress(len(pairs), quiet or as_json) as advance,
         ):
             summary = batch.grade_class(pairs, results, engine, grade_tasks, advance)
+    except (SubmissionError, OutputError) as error:
+        raise fail(str(error), 2) from None
     except batch.RunStopped as stop:
         raise fail(str(stop), 1) from None
     except KeyboardInterrupt:

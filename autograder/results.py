@@ -52,7 +52,10 @@ def folder_name(student: str) -> str:
 
 
 class Results:
-    """An opened OUT. Raises `OutputError` when the folder cannot be made, or another run is writing to it."""
+    """OUT, opened by one run at a time; a context manager.
+
+    Raises `OutputError` when the folder cannot be made, or another run is writing to it.
+    """
 
     def __init__(self, out: Path, salt: str | None) -> None:
         self.out, self.folder = out, out / "results"
@@ -65,9 +68,16 @@ class Results:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            self._lock.close()
             raise OutputError(f"another run is writing to {out}: wait for it, or give another --out") from None
         self.salt = self._settle_salt(salt)
         self._read_all()
+
+    def __enter__(self) -> "Results":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.close()
 
     def _settle_salt(self, given: str | None) -> str:
         """The salt given, else the one of the run before, else a fresh one; kept in OUT/run.json."""

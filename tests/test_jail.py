@@ -22,7 +22,7 @@ from hypothesis.extra import numpy as npst
 
 from autograder import doctor
 from autograder.jail import LAUNCHERS, open_jail, protocol, session
-from autograder.jail.session import Crashed, JailBroken, Session, TimedOut
+from autograder.jail.session import Crashed, Died, JailBroken, Session, TimedOut
 
 FUZZ = settings(
     max_examples=int(os.environ.get("FUZZ", "300")),  # `make soak` sets 10,000
@@ -179,7 +179,7 @@ def against(monkeypatch):
         channels.extend((ours, theirs))
         ours.setblocking(False)
         threading.Thread(target=answer, args=(theirs,), daemon=True).start()
-        return Session(SimpleNamespace(clean=lambda: 0), ours, os.getpid())
+        return Session(SimpleNamespace(clean=lambda ended: 0), ours, os.getpid())
 
     yield start
     for channel in channels:
@@ -252,7 +252,7 @@ def test_an_answer_before_the_question_ends_the_session(against):
 def test_any_answer_is_a_value_or_the_end(data):
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    current = Session(SimpleNamespace(clean=lambda: 0), ours, os.getpid())
+    current = Session(SimpleNamespace(clean=lambda ended: 0), ours, os.getpid())
 
     def answer() -> None:
         nonce = request_of(theirs)["id"]
@@ -406,6 +406,26 @@ def test_a_worker_that_is_killed_is_noticed(jail_works):
     with pytest.raises(JailBroken):
         opened.session()
     opened.close()
+
+
+@needs_jail
+def test_a_submission_killed_from_outside_is_not_blamed(jail):
+    current = jail.session()
+    threading.Timer(0.3, os.kill, (~current.clock >> 3, signal.SIGKILL)).start()
+    with pytest.raises(Died):
+        current.load([(1, "while True:\n    pass")], [])
+    with pytest.raises(JailBroken, match="from outside"):
+        current.close()
+    assert ask(jail, "def f():\n    return 1") == 1
+
+
+@needs_jail
+@pytest.mark.parametrize("code", ["import os\nos._exit(9)", "import os\nos.abort()", "import os\nos.close(3)"])
+def test_a_submission_that_ends_itself_is(jail, code):
+    current = jail.session()
+    with pytest.raises(Died):
+        current.load([(1, code)], [])
+    current.close()
 
 
 def test_a_jail_that_does_not_start_says_why(monkeypatch):

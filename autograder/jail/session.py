@@ -9,6 +9,7 @@ import contextlib
 import json
 import secrets
 import select
+import signal
 import socket
 import struct
 import tempfile
@@ -39,7 +40,11 @@ class TimedOut(SessionEnded):
 
 
 class Crashed(SessionEnded):
-    """The process died, or sent what is no answer to the question."""
+    """The process sent what is no answer to the question."""
+
+
+class Died(Crashed):
+    """The process is gone."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +107,10 @@ class Jail:
             raise JailBroken(f"the worker started no process: {error}") from error
         return Session(self, ours, pid)
 
-    def clean(self) -> int:
-        """Kill what the submission left in the jail; the signal that ended its process, or 0."""
+    def clean(self, ended: bool) -> int:
+        """Kill what the submission left in the jail; the signal that had `ended` its process before, or 0."""
         try:
-            self.control.send(b"stop")
+            self.control.send(b"ended" if ended else b"stop")
             return json.loads(self.control.recv(256))["signal"]
         except (OSError, ValueError, KeyError) as error:
             raise JailBroken("the worker did not clean up") from error
@@ -129,9 +134,17 @@ class Session:
         self.ended: SessionEnded | None = None
 
     def close(self) -> None:
-        """Kill the process and all it started. Raises `JailBroken` when the worker does not say that it did."""
+        """Kill the process and all it started.
+
+        Raises
+        ------
+        JailBroken
+            When the worker does not say that it did, or when the process had been killed by somebody else: the filter
+            lets no student code kill itself, so this was an operator, or the kernel short of memory.
+        """
         self.channel.close()
-        self.jail.clean()
+        if self.jail.clean(isinstance(self.ended, Died)) == signal.SIGKILL:
+            raise JailBroken("the notebook's process was killed from outside; is the machine short of memory?")
 
     def load(self, cells: list[tuple[int, str]], functions: list[str]) -> dict:
         """Run the notebook; see the worker's `load` for what comes back.
@@ -194,7 +207,7 @@ class Session:
         except protocol.ProtocolError as error:
             self._end(Crashed(str(error)))
         except OSError:
-            self._end(Crashed("the process ended"))
+            self._end(Died("the process ended"))
         except SessionEnded as error:
             self._end(error)
         return reply, frame[size:]
@@ -226,7 +239,7 @@ class Session:
                 deadline.wait(self.channel, select.POLLIN)
                 continue
             if not chunk:
-                raise Crashed("the process ended")
+                raise Died("the process ended")
             data += chunk
             if not document and len(data) >= protocol.HEAD.size:
                 document, body = protocol.lengths(data[: protocol.HEAD.size])

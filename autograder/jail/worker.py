@@ -26,6 +26,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 import types
 
 import protocol
@@ -62,10 +63,12 @@ def zygote(control: socket.socket) -> None:
             if child == 0:
                 _become_child(control, fds[0], program, libc)
             os.close(fds[0])
-        elif order == b"stop":
-            control.send(json.dumps(_clean_up(child)).encode())
+        elif order in (b"stop", b"ended"):
+            control.send(json.dumps(_clean_up(child, patience=1.0 if order == b"ended" else 0.0)).encode())
+            child = 0
         else:
-            _clean_up(child)
+            if child:
+                _clean_up(child)
             os._exit(0)
 
 
@@ -79,21 +82,32 @@ def _warm_up() -> None:
     numpy.ones((8, 8)) @ numpy.ones((8, 8))
 
 
-def _clean_up(child: int) -> dict:
-    """Kill every process but this one, wait for them all, and say how the child ended."""
-    with contextlib.suppress(ProcessLookupError):
-        if os.getpid() == 1:
+def _clean_up(child: int, patience: float = 0.0) -> dict:
+    """Kill every process but this one, wait for them all, and say which signal had ended the child before, if any.
+
+    A child that is about to end has `patience` seconds for it.
+    """
+    status = _status(child, patience)
+    if os.getpid() == 1:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)  # everything else in this PID namespace
-        elif child:
-            os.kill(child, signal.SIGKILL)
-    status = 0
+    elif status is None:
+        os.kill(child, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+    return {"signal": os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else 0}
+
+
+def _status(child: int, patience: float) -> int | None:
+    ends = time.monotonic() + patience
     while True:
-        try:
-            pid, ended = os.waitpid(-1, 0)
-        except ChildProcessError:
-            return {"signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0}
-        if pid == child:
-            status = ended
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return status
+        if time.monotonic() >= ends:
+            return None
+        time.sleep(0.005)
 
 
 def _become_child(control: socket.socket, fd: int, program: bytes, libc: ctypes.CDLL) -> None:
@@ -101,7 +115,7 @@ def _become_child(control: socket.socket, fd: int, program: bytes, libc: ctypes.
     try:
         libc.prctl(
             1, signal.SIGKILL, 0, 0, 0
-        )  # PR_SET_PDEATHSIG: outside of a PID namespace, too, it ends with the zygote
+        )  # PR_SET_PDEATHSIG: with the zygote, also where there is no PID namespace
         control.close()
         os.dup2(fd, 3)
         null = os.open("/dev/null", os.O_RDWR)
