@@ -128,7 +128,7 @@ function makeExplorer(box) {
     return table(caption, ["one layer", `all ${L}`], [
       row("weights", "attention weights, bfloat16", weights),
       row("logSumExp", "or the log-sum-exp that FlashAttention keeps, float32", logSumExp),
-      ["", "", less("logSumExp.less", weights, logSumExp)],
+      ["the second is", "", less("logSumExp.less", weights, logSumExp)],
     ], true);
   }
 
@@ -137,7 +137,7 @@ function makeExplorer(box) {
     return table("With windows, as in SAM", ["attention, multiply-adds", "weights kept, bytes"], [
       row("all blocks global", "global", everywhere),
       row(`${model().L - global} in windows of ${window} by ${window}, ${global} global`, "mixed", mixed),
-      ["", less("mixed.macs.less", everywhere.macs, mixed.macs), less("mixed.weights.less", everywhere.weights, mixed.weights)],
+      ["the second is", less("mixed.macs.less", everywhere.macs, mixed.macs), less("mixed.weights.less", everywhere.weights, mixed.weights)],
     ], true);
   }
 
