@@ -60,7 +60,7 @@ WRONG: dict[str, dict[str, Edits]] = {
         "vit_forward": ((UNMASKED, ""),),
         "vit_macs": (('< 2 * cfg["d"]', '<= 2 * cfg["d"]'),),
         "gpu_days": (("return exaflops * 1e18 / at_peak", "return min(1.0, exaflops * 1e18 / at_peak)"),),
-        "attention_memory": (("<= budget_bytes", "< budget_bytes"),),
+        "attention_memory": (("= budget_bytes //", "= max(budget_bytes - 1, 0) //"),),
     },
     "wrong-habits-of-a-language-model": {
         "vit_forward": ((UNMASKED, f"    scores = np.where(np.tri(T) == 1, scores, -np.inf)\n{UNMASKED}"),),

@@ -9,8 +9,13 @@ def attention_memory_bytes(cfg, res, batch, bytes_per=2, flash=False):
 
 
 # %%
+from math import isqrt
+
+
 def max_res_materialized(cfg, budget_bytes, batch=1, bytes_per=2):
-    res = 0
-    while attention_memory_bytes(cfg, res + cfg["P"], batch, bytes_per) <= budget_bytes:
-        res += cfg["P"]
-    return res
+    numbers = budget_bytes // (batch * cfg["L"] * cfg["h"] * bytes_per)
+    T = isqrt(numbers)
+    n_patches = T - int(cfg["cls_token"]) - cfg["n_registers"]
+    if n_patches < 1:
+        return 0
+    return isqrt(n_patches) * cfg["P"]
