@@ -28,6 +28,9 @@ notebooks: book                     ## every chapter as a notebook for Jupyter, 
 release: env                        ## make exercises/ from the masters in solutions/
 	$(AUTOGRADER) release
 
+zip: env                            ## the students' folder as one file
+	$(PY) -c "from pathlib import Path; from autograder.handout import write_zip; print(write_zip(Path('_build/exercises.zip')))"
+
 grade: env system                   ## grade the example class
 	$(AUTOGRADER) grade examples/class --out $(GRADES) --seed example
 

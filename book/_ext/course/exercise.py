@@ -20,8 +20,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from autograder import masters
-from autograder.catalog import EXERCISES, ROOT
+from autograder import handout, masters
+from autograder.catalog import EXERCISES
 from course import live
 
 logger = logging.getLogger(__name__)
@@ -98,15 +98,18 @@ class VitExerciseList(SphinxDirective):
 
 
 def publish(app: Sphinx, error: Exception | None) -> None:
-    """Copy what students and lone notebooks fetch to exercises/ of the site, and nothing else."""
-    files = [f"{name}.ipynb" for name in EXERCISES] + [f"cases/{name}.json" for name in EXERCISES] + ["checks.py"]
-    for file in [] if error else files:
-        source, target = ROOT / "exercises" / file, Path(app.outdir) / "exercises" / file
-        if source.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
-        else:
-            logger.warning("exercises/%s is missing; `make release` makes it from its master", file)
+    """Copy what students and lone notebooks fetch to exercises/ of the site, also as one zip, and nothing else."""
+    if error:
+        return
+    missing = [file for file in handout.FILES if not (handout.FOLDER / file).exists()]
+    for file in missing:
+        logger.warning("exercises/%s is missing; `make release` makes it from its master", file)
+    target = Path(app.outdir) / "exercises"
+    for file in set(handout.FILES) - set(missing):
+        (target / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(handout.FOLDER / file, target / file)
+    if not missing:
+        handout.write_zip(target / "exercises.zip")
 
 
 def setup(app: Sphinx) -> None:
