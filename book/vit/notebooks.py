@@ -5,6 +5,7 @@ only the book's software understands becomes plain Markdown: boxes turn into quo
 citations and references into links. The hidden cells that back the numbers stay behind.
 """
 
+import ast
 import json
 import re
 import shutil
@@ -23,7 +24,7 @@ from .chapters import BOOK, Directive, Part, Text, chapters, parse, read
 from .quantities import math_spans
 
 ROOT = BOOK.parent
-LIBRARY = ("vit", "data")  # folders of book/ that a notebook needs beside it
+LIBRARY = ("vit", "data", "data/gpu")  # folders of book/ that a notebook needs beside it
 
 # What a notebook that was opened alone, as Colab does, runs first.
 FETCH = """\
@@ -46,6 +47,7 @@ if not find_spec("vit"):
 QUOTED = {"admonition", "note", "tip", "warning", "important", "caution", "hint", "attention", "seealso", "margin"}
 FOLDED = {"dropdown", "prediction", "toggle"}
 CODE = {"code-block", "code"}
+IN_THE_PAGE = {"vit-tracer", "vit-explorer"}  # figures that are scripts
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,10 @@ class Chapter:
             return "\n".join([f"\n```{part.language}", *part.body, "```\n\n"])
         if name in CODE:
             return "\n".join([f"\n```{part.argument}", *part.body, "```\n\n"])
+        if name in IN_THE_PAGE:
+            return f"\n*The figure is in the book: [open its page]({self.address}book/{self.path.stem}.html).*\n\n"
+        if name == "literalinclude":
+            return "\n".join([f"\n```{part.options['language']}", *self._included(part), "```\n\n"])
         if name == "math":
             return self._formula(part)
         body = self.markdown(parse(part.body, part.body_line)).strip()
@@ -151,6 +157,13 @@ class Chapter:
         if name in FOLDED:
             return _fold(title, body)
         raise ValueError(f"{self.path.name}:{part.line}: no plain form is known for the directive {name}")
+
+    def _included(self, part: Directive) -> list[str]:
+        """The class or function that a literalinclude shows, as the lines of its file."""
+        lines = (self.path.parent / part.argument).read_text(encoding="utf-8").splitlines()
+        tree = ast.parse("\n".join(lines))
+        shown = next(node for node in tree.body if getattr(node, "name", "") == part.options["pyobject"])
+        return lines[shown.lineno - 1 : shown.end_lineno]
 
     def _formula(self, part: Directive) -> str:
         body = "\n".join(part.body).strip()
