@@ -19,14 +19,20 @@ course: book release                ## everything, from nothing: the environment
 test: book notebooks lint           ## all tests; a test that needs a missing system part says so and skips
 	$(PY) -m pytest -n 2 --dist loadfile
 
-book: env system                    ## build the book; warnings and failing cells are errors
+book: env system _build/.inputs       ## build the book; warnings and failing cells are errors
 	.venv/bin/jupyter-book build . -W -n --keep-going
+
+# A page runs again when its code changes; when what the code imports or reads has changed, all of them do.
+_build/.inputs: $(wildcard book/vit/*.py book/data/*.json book/data/*/*.json)
+	rm -rf _build/.jupyter_cache
+	@mkdir -p _build && touch $@
 
 notebooks: book                     ## every chapter as a notebook for Jupyter, VS Code and Colab
 	cd book && ../$(PY) -m vit.notebooks
 
-release: env                        ## make exercises/ from the masters in solutions/
+release: env                        ## make exercises/ from the masters in solutions/, and the example class from both
 	$(AUTOGRADER) release
+	$(PY) examples/make_class.py
 
 zip: env                            ## the students' folder as one file
 	$(PY) -c "from pathlib import Path; from autograder.handout import write_zip; print(write_zip(Path('_build/exercises.zip')))"
@@ -40,11 +46,21 @@ numbers: env                        ## every number of the book and what backs i
 truth: env                          ## test the tests: misconceptions, mutants, unusual right answers
 	$(PY) -m autograder.truth
 
-bench: env                          ## the NumPy forward pass beside PyTorch's
+redteam: env system                 ## every hostile notebook against this machine's jail, and the points that it gained
+	$(PY) -m tests.redteam
+
+soak: env system                    ## the kill and fuzz tests at full length: a hundred kills, ten thousand inputs
+	KILLS=100 FUZZ=10000 $(PY) -m pytest tests/test_batch.py tests/test_jail.py tests/test_notebook.py
+
+bench: env system                   ## the grader beside nbgrader and otter, and the NumPy forward pass beside PyTorch's
+	$(PY) -m benchmarks.grading
 	cd book && ../$(PY) -m vit.bench
 
 gpu: env                            ## measure ViTs on this machine's CUDA card, for chapter 10; says so where there is none
 	cd book && ../$(PY) -m vit.gpu
+
+web: book system                    ## how quick, small and accessible the pages are, in a real browser
+	$(PY) -m tests.web
 
 serve: book                         ## read the book at http://localhost:8000
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 8000
