@@ -231,6 +231,8 @@ def test_without_a_script_all_steps_are_in_a_table(open_page):
     page = open_page(java_script_enabled=False)
     assert table(page) == expected("B-16-224", 32, "bfloat16")
     assert page.locator(".tracer button").count() == 0
+    marked = page.locator(".tracer tbody tr", has_text="grows with")
+    assert [row.locator("td p").first.inner_text() for row in marked.all()] == ["attention scores"]
     assert page.locator(".tracer tbody .katex").count() >= 2 * len(STEPS) - 1
 
 

@@ -295,7 +295,7 @@ class VitTracer(Interactive):
         number_type, bytes_per = next(iter(BYTES_PER.items()))
         known = {"B": BATCH} | sizes(cfg)
         rows = [self.row(step, known, bytes_per) for part in STEPS.values() for step in part]
-        heads = ["tensor", "shape", "numbers", "definition and code"]
+        heads = ["tensor", "shape", "numbers, bytes", "definition, code"]
         caption = (
             f"Every tensor of a forward pass, for {title} and a batch of {BATCH}; bytes in {number_type}. "
             f"The rows from *normalized tokens* to *stream after the block* are those of one of {cfg['L']} blocks."
@@ -313,8 +313,9 @@ class VitTracer(Interactive):
         code += [nodes.literal("", before)] if before else []
         code += nodes.strong("", "", nodes.literal("", part)) if before or after else nodes.literal("", part)
         code += [nodes.literal("", after)] if after else []
+        grows = [self.text("grows with $T^2$")] if letters.count("T") == 2 else []
         return [
-            [self.text(step.name)],
+            [self.text(step.name), *grows],
             [
                 self.text(f"$({', '.join(map(_tex, letters))})$", "tracer-letters"),
                 nodes.paragraph("", f"({', '.join(map(str, shape))})", classes=["tracer-shape"]),
