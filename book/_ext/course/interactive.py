@@ -1,7 +1,7 @@
 """Figures that the reader plays with: what they show without a script, their data, and the script of each.
 
 A figure is a `<div class="tracer">` (or `explorer`) around what is shown where no script runs, and its data as JSON. Its
-script and style sheet, `web/tracer.js` and `web/tracer.css`, are loaded by the pages that hold it and by no other.
+script, `web/tracer.js`, is loaded by the pages that hold it and by no other.
 """
 
 from __future__ import annotations
