@@ -17,18 +17,23 @@ from .model import Array, Params
 
 
 class Block(nn.Module):
-    """One pre-LN block, (B, T, d) -> (B, T, d). `mask` is (T, T), true where a row may read a column."""
+    """One pre-LN block, (B, T, d) -> (B, T, d).
+
+    `mask` is (T, T), true where a row may read a column.
+    """
 
     def __init__(self, d: int, h: int, d_ff: int, fused: bool = False) -> None:
         super().__init__()
         self.h, self.fused = h, fused
-        self.ln1, self.ln2 = nn.LayerNorm(d, eps=1e-6), nn.LayerNorm(d, eps=1e-6)
+        self.ln1 = nn.LayerNorm(d, eps=1e-6)
         self.qkv, self.out = nn.Linear(d, 3 * d), nn.Linear(d, d)
+        self.ln2 = nn.LayerNorm(d, eps=1e-6)
         self.mlp = nn.Sequential(nn.Linear(d, d_ff), nn.GELU(), nn.Linear(d_ff, d))
 
     def attention(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
         B, T, d = y.shape
-        q, k, v = self.qkv(y).view(B, T, 3, self.h, d // self.h).permute(2, 0, 3, 1, 4)  # each (B, h, T, d_k)
+        qkv = self.qkv(y).view(B, T, 3, self.h, d // self.h)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (B, h, T, d_k)
         if self.fused:
             heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         else:
@@ -44,25 +49,26 @@ class Block(nn.Module):
 
 
 class ViT(nn.Module):
-    """Images (B, C, H, W) -> logits (B, K). With `fused`, attention is one call of PyTorch's own kernel."""
+    """Images (B, C, H, W) -> logits (B, K)."""
 
     def __init__(self, cfg: Config, fused: bool = False) -> None:
         super().__init__()
-        d, n_cls, n_patches = cfg["d"], int(cfg["cls_token"]), (cfg["img"] // cfg["P"]) ** 2
+        d, h, d_ff, P = cfg["d"], cfg["h"], cfg["d_ff"], cfg["P"]
+        n_cls, n_patches = int(cfg["cls_token"]), (cfg["img"] // P) ** 2
         self.cfg = cfg
-        self.patches = nn.Conv2d(cfg["C"], d, cfg["P"], stride=cfg["P"])
+        self.patches = nn.Conv2d(cfg["C"], d, P, stride=P)
         self.cls = nn.Parameter(0.02 * torch.randn(n_cls, d))
         self.reg = nn.Parameter(0.02 * torch.randn(cfg["n_registers"], d))
         self.pos = nn.Parameter(0.02 * torch.randn(n_cls + n_patches, d))
-        self.blocks = nn.ModuleList(Block(d, cfg["h"], cfg["d_ff"], fused) for _ in range(cfg["L"]))
+        self.blocks = nn.ModuleList(Block(d, h, d_ff, fused) for _ in range(cfg["L"]))
         self.norm = nn.LayerNorm(d, eps=1e-6)
         self.head = nn.Linear(d, cfg["n_classes"])
 
     def forward(self, images: Tensor, mask: Tensor | None = None) -> Tensor:
         patches = self.patches(images).flatten(2).transpose(1, 2)  # (B, N_p, d)
         n_cls = len(self.cls)
-        before = torch.cat([self.cls + self.pos[:n_cls], self.reg])
-        x = torch.cat([before.expand(len(images), -1, -1), patches + self.pos[n_cls:]], dim=1)
+        first = torch.cat([self.cls + self.pos[:n_cls], self.reg]).expand(len(images), -1, -1)
+        x = torch.cat([first, patches + self.pos[n_cls:]], dim=1)
         for block in self.blocks:
             x = block(x, mask)
         z = x[:, 0] if self.cfg["pool"] == "cls" else x[:, len(self.reg) :].mean(dim=1)
