@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
-from vit import model, weights
+from vit import cost, model, weights
 
 HERE = Path(__file__).parent / "libraries"
 OUTPUTS = json.loads((HERE / "outputs.json").read_text())
@@ -158,3 +158,28 @@ def test_a_live_model_tells_its_heads():
 def test_a_live_models_constants_are_checked(live, sentence):
     with pytest.raises(ValueError, match=sentence):
         weights.load(live)
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),  # than our formula, in vectors of d: the last column of the chapter's table
+    [
+        ("timm_cls", 0),
+        ("timm_cls_registers_without_positions", -1),
+        ("timm_cls_registers", 3),
+        ("timm_gap", 0),
+        ("timm_gap_registers", 0),
+        ("torchvision", 0),
+        ("hugging_face", 0),
+    ],
+)
+def test_parameters_of_the_libraries_and_of_the_formula(name, more):
+    params = weights.load(state(name), h=2)
+    sizes = {"img": 12, "P": 4, "C": 3, "d": 8, "L": 2, "h": 2, "d_ff": 12, "n_classes": 5}
+    ends = {
+        "cls_token": "cls" in params,
+        "n_registers": len(params["reg"]),
+        "pool": "cls" if "cls" in params else "gap",
+    }
+    counted = cost.parameters(sizes | ends)
+    assert model.count(params) == counted
+    assert sum(tensor.numel() for tensor in state(name).values()) - counted == more * 8

@@ -259,7 +259,7 @@ def build(folder: Path) -> list[Path]:
     with zipfile.ZipFile(folder / "vit.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for file in (file for name in LIBRARY for file in sorted((BOOK / name).glob("*.[pj]*"))):
             target = folder / file.relative_to(BOOK)
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, target)
             archive.write(file, file.relative_to(BOOK))
     return written
