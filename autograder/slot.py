@@ -127,7 +127,12 @@ def _serve(connection: Connection, engine: str) -> None:
                 jail.close()
             jail = None
         except grading.Failed as error:
-            reply = ("result", failed(task, engine, f"The grader itself failed here:\n{error}"))
+            # Its text quotes hidden tests: for the instructor's eyes, not for a result that students may see.
+            print(f"{task.student}, {task.exercise}: {error}", file=sys.stderr)
+            reply = (
+                "result",
+                failed(task, engine, "The hidden tests themselves failed here; this is no fault of yours."),
+            )
         connection.send(reply)
     if jail:
         jail.close()
