@@ -46,7 +46,7 @@ numbers: env                        ## every number of the book and what backs i
 truth: env                          ## test the tests: misconceptions, mutants, unusual right answers
 	$(PY) -m autograder.truth
 
-redteam: env system                 ## every hostile notebook against this machine's jail, and the points that it gained
+redteam: env system                 ## every hostile notebook against every jail here, and the points that it gained
 	$(PY) -m tests.redteam
 
 soak: env system                    ## the kill and fuzz tests at full length: a hundred kills, ten thousand inputs
