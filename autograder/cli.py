@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from autograder import batch, doctor
@@ -129,9 +129,10 @@ def _print(summary: batch.Summary, notes: list[str]) -> None:
     for note in notes:
         output.print(Text(f"Note: {note}"), soft_wrap=True)
     exercises = [name for name in EXERCISES if any(row["exercise"] == name for row in summary.rows)]
-    table = Table()
-    for name in ("student", *exercises):
-        table.add_column(Text(name), justify="left" if name == "student" else "right", overflow="fold")
+    table = Table(Column("student", overflow="fold", min_width=16))
+    for name in exercises:
+        heading = f"{name.replace('_', ' ')}\nof {EXERCISES[name].points}"  # in words, which can wrap
+        table.add_column(heading, justify="right", overflow="fold")
     students = sorted({row["student"] for row in summary.rows})
     cells = {(row["student"], row["exercise"]): _cell(row) for row in summary.rows}
     if len(students) <= FULL_TABLE:
@@ -147,16 +148,17 @@ def _print(summary: batch.Summary, notes: list[str]) -> None:
 
 
 def _cell(row: dict) -> Text:
-    """A score, or why there is none worth showing."""
+    """A score, or why there is none."""
     if row["status"] == "graded":
-        return Text(f"{row['score']:g} of {row['max_score']:g}")
-    score = "" if not row["score"] else f", {row['score']:g}"
-    return Text(row["status"] + score, "yellow")
+        return Text(f"{row['score']:g}")
+    if row["status"] == "missing":
+        return Text("–", "dim")
+    return Text(f"{row['status']} {row['score'] or ''}".strip(), "yellow")
 
 
 def _mean(rows: list[dict]) -> str:
     scores = [row["score"] for row in rows if row["score"] is not None]
-    return f"{sum(scores) / len(scores):.1f} of {rows[0]['max_score']:g}" if scores else ""
+    return f"{sum(scores) / len(scores):.1f}" if scores else ""
 
 
 def _as_data(summary: batch.Summary, notes: list[str]) -> dict:
