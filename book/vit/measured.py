@@ -50,8 +50,9 @@ def summary(record: Record) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items() if version)
     worst = max(row["error"] for row in record["errors"])
     lines = [
-        f"{record['card']}, {record['date']}, {versions}",
-        f"bfloat16 against float64: logits off by at most {worst:.1%} of their standard deviation",
+        f"{record['card']}, {record['date']}",
+        versions,
+        f"bfloat16 against float64: logits off by at most {worst:.1%} of their spread",
         "",
         f"{'model':7s}{'pixels':>7s}{'batch':>7s} {'way':10s}{'ms':>9s}{'images/s':>10s}{'MFU':>7s}",
     ]
@@ -62,11 +63,11 @@ def summary(record: Record) -> str:
             f"{row['model']:7s}{row['side']:7,}{row['batch']:7,} {row['way']:10s}{1000 * row['seconds']:9.2f}"
             f"{row['images_per_second']:10,.1f}{mfu:>7s}"
         )
-    lines += ["", f"{'kept for the backward pass':34s}{'measured':>10s}{'counted':>10s}{'off by':>8s}"]
+    lines += ["", f"{'stored less fused attention':28s}{'measured':>13s}{'counted':>13s}{'off by':>8s}"]
     for row in record["memory"]:
         measured, counted = (row[f"stored_{what}"] - row[f"flash_{what}"] for what in ("kept", "counted"))
         name = f"{row['model']} at {row['side']:,}, batch {row['batch']}"
-        lines.append(f"{name:34s}{measured / 1e6:7,.1f} MB{counted / 1e6:7,.1f} MB{measured / counted - 1:8.2%}")
+        lines.append(f"{name:28s}{measured / 1e6:10,.1f} MB{counted / 1e6:10,.1f} MB{measured / counted - 1:8.2%}")
     return "\n".join(lines)
 
 
@@ -86,8 +87,8 @@ def speed(record: Record) -> Figure:
     images.set(title=f"{record['card']}: filled is compiled, open is eager", ylabel="images per second")
     images.legend()
     shares.set(xlabel="image side in pixels", ylabel="percent of the card's peak")
-    sides = sorted({row["side"] for row in record["throughput"]})
-    shares.set_xticks(sides, [f"{side:,}" for side in sides], rotation=45)
+    sides = sorted({row["side"] for row in record["throughput"] if row["model"] == models[0]})
+    shares.set_xticks(sides, [f"{side:,}" for side in sides])
     shares.minorticks_off()
     return fig
 
