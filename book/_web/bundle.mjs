@@ -1,5 +1,5 @@
 // Bundles what browsers load from src/ into a folder: `node bundle.mjs FOLDER VERSION PYTHON`.
-// src/*.js is named by pages and runs from disk too; src/*.mjs is loaded by those, as modules; src/*.css is a style sheet.
+// src/*.js are scripts of pages, which run from disk too; src/*.mjs are modules, for workers; src/*.css are style sheets.
 // All scripts come out as .js, because there are servers that know no .mjs.
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";

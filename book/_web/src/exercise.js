@@ -176,19 +176,20 @@ function makeLive(box) {
   // --- the editor, once it comes near ---
 
   async function edit() {
-    const block = box.querySelector(".live-stub");
     try {
-      const { createEditor } = await import(part("editor.js"));
-      const parent = element("div", { class: "live-editor highlight" });
-      block.hidden = true;
-      block.after(parent);
-      const keys = { "Shift-Enter": () => perform(false), "Mod-Enter": () => perform(true) };
-      editor = createEditor({ parent, code: code(), label: `Your code for ${title}`, help: help.id, keys, changed });
+      await loadEditor();
     } catch {
-      bar.remove();
-      help.remove();
-      say("trouble", ...offer(`The editor could not be loaded here${fromDisk()}.`));
+      for (const each of [bar, help]) each.remove();
+      say("trouble", ...offer("The editor could not be loaded."));
+      return;
     }
+    const parent = element("div", { class: "live-editor highlight" });
+    const block = box.querySelector(".live-stub");
+    block.hidden = true;
+    block.after(parent);
+    const keys = { "Shift-Enter": () => perform(false), "Mod-Enter": () => perform(true) };
+    editor = window.courseEditor({ parent, code: code(), label: `Your code for ${title}`, help: help.id, keys, changed });
+    if (fromDisk() && !python.possible()) conclude({ failed: "start" });
   }
   const watch = new IntersectionObserver(
     ([entry]) => {
@@ -200,6 +201,14 @@ function makeLive(box) {
   );
   watch.observe(box);
   show();
+}
+
+let editorScript;
+function loadEditor() {
+  editorScript ??= new Promise((loaded, failed) => {
+    document.head.append(element("script", { src: part("editor.js"), load: loaded, error: failed }));
+  });
+  return editorScript;
 }
 
 // Holds the solution back until `show(true)` or the reader's own request, and returns `show`. Null where there is none.

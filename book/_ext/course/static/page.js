@@ -2,14 +2,18 @@
 (() => {
   "use strict";
 
-  // A formula too wide for the screen scrolls in its own line; the keyboard must reach it to scroll it.
-  const formulas = document.querySelectorAll(".katex-display");
-  const markWide = () => {
-    for (const formula of formulas) {
-      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-      else formula.removeAttribute("tabindex");
-    }
-  };
+  // A formula too wide for the screen scrolls in its own line; the keyboard must reach it to scroll it. A few are measured at
+  // a time, because measuring lays them out, and all at once would hold up the page.
+  const soon = window.requestIdleCallback ?? ((run) => setTimeout(run, 20));
+  const measure = (formulas) =>
+    soon(() => {
+      for (const formula of formulas.splice(0, 5)) {
+        if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+        else formula.removeAttribute("tabindex");
+      }
+      if (formulas.length) measure(formulas);
+    });
+  const markWide = () => measure([...document.querySelectorAll(".katex-display")]);
   window.addEventListener("load", markWide);
   window.addEventListener("resize", markWide);
 

@@ -12,6 +12,16 @@ export class Python {
   // Whether a task would run without waiting for Python.
   there = false;
 
+  // Whether this browser lets this page have a worker. Most refuse one to a page that is read from disk.
+  possible() {
+    try {
+      new Worker(this.address, { type: "module" }).terminate();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   // Performs a task (see worker.mjs). `tell` hears of its messages. Resolves with {result}, {failed, reason} or
   // {stopped}.
   run(task, tell) {

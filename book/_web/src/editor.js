@@ -1,4 +1,5 @@
 // The editor: CodeMirror for Python, in the colours of the book's code blocks and usable from the keyboard.
+// A script of its own, which exercise.js loads when the reader comes near.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
@@ -21,7 +22,7 @@ const pygments = tagHighlighter([
 
 // Puts an editor into `parent`. `label` and `help` (an element's id) are what a screen reader says; `keys` maps key names
 // to functions; `changed` is called with the code after each change.
-export function createEditor({ parent, code, label, help, keys, changed }) {
+window.courseEditor = function ({ parent, code, label, help, keys, changed }) {
   const bindings = Object.entries(keys).map(([key, run]) => ({ key, run: () => (run(), true) }));
   const view = new EditorView({
     parent,
@@ -49,6 +50,5 @@ export function createEditor({ parent, code, label, help, keys, changed }) {
     set code(text) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
     },
-    focus: () => view.focus(),
   };
-}
+};
