@@ -23,6 +23,6 @@ Each is also a Python module: `from solutions.vit_param_count import vit_param_c
 2. Write `autograder/tests/name.py` (otter's exception format, with `autograder.kit`), whose points sum to those of the
    header, and `autograder/misconceptions/name.py`, a dozen wrong functions with their sentences.
 3. Put right answers in unusual style into `tests/unusual/name/`.
-4. Run `python -m autograder release` and `python -m autograder.truth name`. The exercise is in the catalogue, the
+4. Run `python -m autograder release` and `python -m autograder.truth name`. The exercise is in the catalog, the
    notebooks, the course and the bundles without another line; its page is `book/exercises/name.md`.
 """

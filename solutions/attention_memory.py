@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     title: Attention memory, materialised and recomputed
+#     title: Attention memory, materialized and recomputed
 #     functions: [attention_memory_bytes, max_res_materialized]
 #     points: 20
 #     minutes: 25
@@ -24,15 +24,15 @@
 # `attention_memory_bytes(cfg, res, batch, bytes_per=2, flash=False)`: how many bytes that is, for a batch of square images
 # of side `res`.
 #
-# - With `flash=False` the attention weights are materialised: every head of every block keeps its $T \times T$ matrix of
+# - With `flash=False` the attention weights are materialized: every head of every block keeps its $T \times T$ matrix of
 #   weights, for every image of the batch, at `bytes_per` bytes a number.
 # - With `flash=True` a kernel in the manner of FlashAttention keeps one float32 log-sum-exp, 4 bytes whatever `bytes_per`
 #   says, for each query row of each head of each block, for every image of the batch. It computes the weights again when
 #   it needs them.
-# - Inputs and outputs are kept in both cases, so leave them out.
+# - What both ways keep, inputs and outputs, does not count.
 #
 # Then write `max_res_materialized(cfg, budget_bytes, batch=1, bytes_per=2)`: the largest resolution, a multiple of `P`,
-# whose materialised weights fit into the budget.
+# whose materialized weights fit into the budget.
 #
 # - Weights that take exactly the budget fit.
 # - If not even an image of one patch fits, the answer is 0.
@@ -68,7 +68,7 @@ def attention_memory_bytes(cfg, res, batch, bytes_per=2, flash=False):
 
 # %% tags=["stub"] nbgrader={"grade_id": "max_res_materialized", "solution": true, "grade": false}
 def max_res_materialized(cfg, budget_bytes, batch=1, bytes_per=2):
-    """The largest multiple of P whose materialised attention weights fit into `budget_bytes`; 0 if none does."""
+    """The largest multiple of P whose materialized attention weights fit into `budget_bytes`; 0 if none does."""
     ### BEGIN SOLUTION
     from math import isqrt
 
@@ -114,7 +114,7 @@ def max_res_materialized(cfg, budget_bytes, batch=1, bytes_per=2):
 
 # %% [markdown] tags=["solution"]
 # **What is kept.** An image of side `res` has $T = (\text{res}/P)^2 + n_{\text{cls}} + R$ tokens. Each is a query row in each
-# head of each block, so a batch has $\text{batch} \cdot L \cdot h \cdot T$ query rows. Materialised, a row keeps its $T$
+# head of each block, so a batch has $\text{batch} \cdot L \cdot h \cdot T$ query rows. Materialized, a row keeps its $T$
 # weights at `bytes_per` bytes. With flash it keeps one number of 4 bytes. The first grows with $T^2$, the second with $T$,
 # and that is the whole difference.
 #

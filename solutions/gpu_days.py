@@ -20,15 +20,16 @@
 # ---
 
 # %% [markdown] tags=["statement"]
-# What does a training run cost, and what does a published run say about the machine it ran on? Write three functions.
+# What does a training run cost, and what does a published run say about the machine it ran on? Three functions
+# answer that, and you write them.
 #
-# `pretraining_exaflops(cfg, res, epochs, n_images)` returns the training compute in exaFLOPs, units of $10^{18}$
-# floating-point operations, for `epochs` passes over `n_images` images at resolution `res`.
+# `pretraining_exaflops(cfg, res, epochs, n_images)` is the compute of `epochs` passes over `n_images` images at resolution
+# `res`, in exaFLOPs, units of $10^{18}$ floating-point operations.
 #
-# `gpu_days(exaflops, peak_tflops, mfu)` returns the device-days that a run of `exaflops` takes on devices with a peak of
+# `gpu_days(exaflops, peak_tflops, mfu)` is the number of device-days that a run of `exaflops` takes on devices with a peak of
 # `peak_tflops`, in units of $10^{12}$ operations per second, at the utilization `mfu`.
 #
-# `implied_mfu(exaflops, device_days, peak_tflops)` returns the utilization of a run of `exaflops` that took `device_days`
+# `implied_mfu(exaflops, device_days, peak_tflops)` is the utilization of a run of `exaflops` that took `device_days`
 # on such devices.
 #
 # The rules:

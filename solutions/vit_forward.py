@@ -32,7 +32,7 @@
 # | `W_E`, `b_E` | `(P*P*C, d)`, `(d,)` | patch embedding |
 # | `cls` | `(d,)` | class token, there only with `pool="cls"` |
 # | `reg` | `(R, d)` | registers, with zero rows if there are none |
-# | `pos` | `(1 + N, d)` or `(N, d)` | positions of the $N$ patches, after one for the class token if there is one |
+# | `pos` | `(1 + N_p, d)` or `(N_p, d)` | positions of the $N_p$ patches, after one for the class token if there is one |
 # | `blocks` | list of $L$ dicts | the blocks, in order |
 # | `lnf_g`, `lnf_b` | `(d,)` each | final LayerNorm: gain and shift |
 # | `W_head`, `b_head` | `(d, K)`, `(K,)` | head |
@@ -64,7 +64,7 @@
 #   softmax must stay finite for scores of several hundred, of either sign.
 # - **MLP.** Its GELU is the exact one, $x\,\Phi(x)$. Any way to compute it is fine; `erf` is imported below.
 # - **Pooling.** With `pool="cls"` the final LayerNorm gets row 0. With `pool="gap"` it gets the mean of the patch rows,
-#   without the registers: average first, then normalise. The head reads what it returns.
+#   without the registers: average first, then normalize. The head reads what it returns.
 #
 # What else holds:
 #
@@ -146,9 +146,9 @@ def vit_forward(params, img, pool="cls"):
     P, h = params["P"], params["h"]
 
     def layer_norm(x, gain, shift):
-        centred = x - x.mean(-1, keepdims=True)
-        variance = (centred**2).mean(-1, keepdims=True)
-        return gain * centred / np.sqrt(variance + 1e-6) + shift
+        centered = x - x.mean(-1, keepdims=True)
+        variance = (centered**2).mean(-1, keepdims=True)
+        return gain * centered / np.sqrt(variance + 1e-6) + shift
 
     def softmax(scores):
         weights = np.exp(scores - scores.max(-1, keepdims=True))
@@ -251,7 +251,7 @@ def vit_forward(params, img, pool="cls"):
 # **Patches.** Split both sides of the image: $(B, H/P, P, W/P, P, C)$. The axes are image, row of the grid, row inside the
 # patch, column of the grid, column inside the patch, channel. The patch is wanted as the last three of (row inside, column
 # inside, channel), and the grid before them as (row, column), so one `transpose` swaps the third axis with the fourth.
-# The final `reshape` to $(B, N, P^2C)$ then counts columns fastest in the grid as in the patch. Nothing here knows whether
+# The final `reshape` to $(B, N_p, P^2C)$ then counts columns fastest in the grid as in the patch. Nothing here knows whether
 # the image is square or how many channels it has.
 #
 # **Sequence.** The class token stands before the patches when the position table is added, because it has row 0 of that

@@ -142,8 +142,8 @@ def attention_crossover_res(cfg):
 # **Head.** One vector of width $d$ times a $d \times K$ matrix: $dK$, which is 0 when $K$ is.
 #
 # **Crossover.** Attention grows with $T^2$ and the linear layers with $T$, so once attention is ahead it stays ahead.
-# Dividing $2T^2d \ge T(4d^2 + 2\,d\,d_{\text{ff}})$ by $2Td$ leaves $T \ge 2d + d_{\text{ff}}$. Take off the $n_{\text{pre}}$
-# class and register tokens, and the grid needs at least $n = 2d + d_{\text{ff}} - n_{\text{pre}}$ patches. Its side is
+# Dividing $2T^2d \ge T(4d^2 + 2\,d\,d_{\text{ff}})$ by $2Td$ leaves $T \ge 2d + d_{\text{ff}}$. Take off the
+# class token and the registers, and the grid needs at least $n = 2d + d_{\text{ff}} - n_{\text{cls}} - R$ patches. Its side is
 # $\lceil\sqrt{n}\,\rceil$, and at least 1. `isqrt` rounds down and stays exact where a float would not;
 # `isqrt(n - 1) + 1` rounds up. Trying side 1, 2, 3 and so on is as good an answer. For ViT-B/16 the condition is
 # $T \ge$ 4,608, the grid is 68 by 68 patches, and the resolution is 1,088 pixels.

@@ -268,9 +268,9 @@ def test_the_questions_are_those_that_the_statement_allows():
 
 
 def test_no_token_has_a_mean_far_beyond_its_spread():
-    centred = "centred = x - x.mean(-1, keepdims=True)"
-    bounded = f"assert (abs(x.mean(-1)) < 1000 * x.std(-1)).all()\n        {centred}"
-    assert not failed(edited((centred, bounded)))
+    centered = "centered = x - x.mean(-1, keepdims=True)"
+    bounded = f"assert (abs(x.mean(-1)) < 1000 * x.std(-1)).all()\n        {centered}"
+    assert not failed(edited((centered, bounded)))
 
 
 # --- loops ------------------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ MISCONCEPTIONS = [
     ),
     memory(
         "flash-ignored",
-        "You gave the materialised weights whatever `flash` says: with flash only the log-sum-exps are kept.",
+        "You gave the materialized weights whatever `flash` says: with flash only the log-sum-exps are kept.",
         lambda kept, cfg, res, batch, bytes_per, flash: right(cfg, res, batch, bytes_per),
     ),
     memory(

@@ -93,7 +93,7 @@ MISCONCEPTIONS = [
     ),
     wrong(
         "norm-before-mean",
-        "You normalised every row and averaged afterwards: the mean of the patch rows comes first, and the final "
+        "You normalized every row and averaged afterwards: the mean of the patch rows comes first, and the final "
         "LayerNorm sees one vector.",
         (POOLED, f'layer_norm(x, params["lnf_g"], params["lnf_b"])\n    z = {POOLED.replace("x[", "z[")}'),
         (LOGITS, "return z"),
@@ -123,7 +123,7 @@ MISCONCEPTIONS = [
     wrong(
         "sample-variance",
         "You divided the squares by d - 1: LayerNorm takes the population variance, divided by d.",
-        ("(centred**2).mean(-1, keepdims=True)", "x.var(-1, ddof=1, keepdims=True)"),
+        ("(centered**2).mean(-1, keepdims=True)", "x.var(-1, ddof=1, keepdims=True)"),
     ),
     wrong(
         "epsilon-of-pytorch",
@@ -142,17 +142,17 @@ MISCONCEPTIONS = [
     ),
     wrong(
         "gain-and-shift-left-out",
-        "You normalised without the gain and the shift: each LayerNorm has its own.",
-        ("return gain * centred / np.sqrt(variance + 1e-6) + shift", "return centred / np.sqrt(variance + 1e-6)"),
+        "You normalized without the gain and the shift: each LayerNorm has its own.",
+        ("return gain * centered / np.sqrt(variance + 1e-6) + shift", "return centered / np.sqrt(variance + 1e-6)"),
     ),
     wrong(
         "norm-over-all-tokens",
-        "You normalised over all tokens of an image together: each token is normalised by itself, over its d numbers.",
+        "You normalized over all tokens of an image together: each token is normalized by itself, over its d numbers.",
         (
-            "centred = x - x.mean(-1, keepdims=True)",
-            "axes = tuple(range(1, x.ndim))\n        centred = x - x.mean(axes, keepdims=True)",
+            "centered = x - x.mean(-1, keepdims=True)",
+            "axes = tuple(range(1, x.ndim))\n        centered = x - x.mean(axes, keepdims=True)",
         ),
-        ("(centred**2).mean(-1, keepdims=True)", "(centred**2).mean(axes, keepdims=True)"),
+        ("(centered**2).mean(-1, keepdims=True)", "(centered**2).mean(axes, keepdims=True)"),
     ),
     wrong(
         "one-norm-in-a-block",
@@ -161,7 +161,7 @@ MISCONCEPTIONS = [
     ),
     wrong(
         "no-final-norm",
-        "You left out the final LayerNorm: the head reads the normalised vector.",
+        "You left out the final LayerNorm: the head reads the normalized vector.",
         (LOGITS, "return z"),
     ),
     # attention
@@ -281,7 +281,7 @@ MISCONCEPTIONS = [
     ),
     wrong(
         "post-norm",
-        "You normalised after each addition, as the first Transformers did: a ViT normalises what attention and MLP read "
+        "You normalized after each addition, as the first Transformers did: a ViT normalizes what attention and MLP read "
         "and leaves the stream itself alone.",
         (ATTENDED, 'x = layer_norm(x + attention(x, block), block["ln1_g"], block["ln1_b"])'),
         (TRANSFORMED, 'x = layer_norm(x + mlp(x, block), block["ln2_g"], block["ln2_b"])'),
@@ -300,7 +300,7 @@ MISCONCEPTIONS = [
     ),
     wrong(
         "residual-of-the-norm",
-        "You added to the normalised tokens: attention and MLP read those, and their results are added to the stream as it "
+        "You added to the normalized tokens: attention and MLP read those, and their results are added to the stream as it "
         "was.",
         (ATTENDED, 'x = layer_norm(x, block["ln1_g"], block["ln1_b"])\n        x = x + attention(x, block)'),
         (TRANSFORMED, 'x = layer_norm(x, block["ln2_g"], block["ln2_b"])\n        x = x + mlp(x, block)'),

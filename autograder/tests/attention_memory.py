@@ -48,15 +48,15 @@ def model(rng, fixed):
     return cfg, rng.choice([n for n in range(4, 24) if n * cfg["P"] != cfg["img"]])
 
 
-@test_case(name="materialised, one image", points=4, hidden=True)
-def test_materialised(attention_memory_bytes):
-    rng = kit.draws("materialised")
+@test_case(name="materialized, one image", points=4, hidden=True)
+def test_materialized(attention_memory_bytes):
+    rng = kit.draws("materialized")
     for where, fixed in KINDS:
         cfg, side = model(rng, fixed)
         kit.expect_count(attention_memory_bytes, cfg, side * cfg["P"], 1, want=kept(cfg, side, 1), where=where)
 
 
-@test_case(name="materialised, batch and format", points=3, hidden=True)
+@test_case(name="materialized, batch and format", points=3, hidden=True)
 def test_batch_and_format(attention_memory_bytes):
     rng = kit.draws("batch and format")
     for where, fixed in KINDS:
