@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 errors = Console(stderr=True)
 output = Console()
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 FULL_TABLE = 40  # students up to which each gets a row on the screen
 STATUSES = ("graded", "missing", "unreadable", "crashed", "timeout", "engine-error")
 
@@ -42,15 +43,20 @@ class Rate(ProgressColumn):
 
 def fail(message: str, status: int) -> typer.Exit:
     """Print one sentence to stderr; raise what this returns."""
-    errors.print(Text(f"autograder: {message}"), style="red", soft_wrap=True)
+    errors.print(_shown(f"autograder: {message}"), style="red", soft_wrap=True)
     return typer.Exit(status)
+
+
+def _shown(text: str) -> Text:
+    """What may hold a student's words, such as a file's name: nothing in it reaches the terminal as a command."""
+    return Text("".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 
 @app.command()
 def grade(
     submissions: Annotated[Path, typer.Argument(help="What was handed in: a folder, or a zip of your LMS.")],
     out: Annotated[Path, typer.Option(help="Where grades.csv and results/ go. A second run continues there.")],
-    jobs: Annotated[int, typer.Option(min=1, help="Notebooks graded at a time.")] = len(os.sched_getaffinity(0)),
+    jobs: Annotated[int, typer.Option(min=1, help="Notebooks graded at a time.")] = CORES,
     seed: Annotated[
         str | None, typer.Option(metavar="SALT", help="Course salt of the hidden inputs. Kept in OUT.")
     ] = None,
@@ -108,6 +114,8 @@ def _graders(scheduler: str | None, jobs: int, unsafe_trusted: bool) -> Iterator
             engine = cluster.engine(client)
             yield engine, partial(cluster.grade_there, engine=engine, client=client)
         return
+    if not doctor.IS_LINUX:
+        raise fail(doctor.ELSEWHERE, 1)
     engine = "unsafe-trusted" if unsafe_trusted else doctor.best_engine()
     if engine is None:
         raise fail("no jail works on this machine; `autograder doctor` says what is missing.", 1)
@@ -127,7 +135,7 @@ def _progress(total: int, hidden: bool, what: str = "grading") -> Iterator[Calla
 
 def _print(summary: batch.Summary, notes: list[str]) -> None:
     for note in notes:
-        output.print(Text(f"Note: {note}"), soft_wrap=True)
+        output.print(_shown(f"Note: {note}"), soft_wrap=True)
     exercises = [name for name in EXERCISES if any(row["exercise"] == name for row in summary.rows)]
     table = Table(Column("student", overflow="fold", min_width=16))
     for name in exercises:
@@ -137,7 +145,7 @@ def _print(summary: batch.Summary, notes: list[str]) -> None:
     cells = {(row["student"], row["exercise"]): _cell(row) for row in summary.rows}
     if len(students) <= FULL_TABLE:
         for student in students:
-            table.add_row(Text(student), *(cells.get((student, name), "") for name in exercises))
+            table.add_row(_shown(student), *(cells.get((student, name), "") for name in exercises))
         table.add_section()
     table.add_row("mean", *(_mean([row for row in summary.rows if row["exercise"] == name]) for name in exercises))
     output.print(table)
@@ -287,7 +295,7 @@ def export(
     except (OSError, ValueError) as error:
         raise fail(str(error), 2) from None
     for note in notes:
-        output.print(Text(f"Note: {note}"), soft_wrap=True)
+        output.print(_shown(f"Note: {note}"), soft_wrap=True)
     output.print(Text(str(into)), soft_wrap=True)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from autograder.jail import LAUNCHERS, open_jail, seccomp
 from autograder.jail.session import JailBroken
 
+IS_LINUX = sys.platform.startswith("linux")
 APPARMOR = """\
 printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\\n' \
 | sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor"""
@@ -17,7 +18,7 @@ INSTALLERS = {
     "zypper": "zypper install -y",
     "pacman": "pacman -S",
 }
-ELSEWHERE = "The jail needs Linux. On macOS grade in a Linux container or virtual machine, on Windows in WSL2."
+ELSEWHERE = "grading needs Linux: on macOS use a Linux container or a virtual machine, on Windows use WSL2."
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look at each kind of jail, best first, by really starting it."""
-    if not sys.platform.startswith("linux"):
+    if not IS_LINUX:
         return [Finding("Linux", False, ELSEWHERE)]
     return [_filter(), *(_jail(engine) for engine in LAUNCHERS if engine != "unsafe-trusted")]
 
@@ -48,7 +49,7 @@ def _jail(engine: str) -> Finding:
         return Finding(engine, False, "bubblewrap is not installed", _install("bubblewrap", "bubblewrap"))
     try:
         open_jail(engine).close()
-    except (JailBroken, seccomp.SeccompMissing) as error:
+    except JailBroken as error:
         forbidden = engine == "bwrap" and _restricted_by_apparmor()
         return Finding(engine, False, str(error), APPARMOR if forbidden else "")
     return Finding(engine, True, f"starts on {platform.system()} {platform.release()}")
@@ -73,6 +74,6 @@ def _install(debian: str, other: str) -> str:
 def best_engine() -> str | None:
     """The safest kind of jail that works here, or None."""
     for engine in LAUNCHERS:
-        if engine != "unsafe-trusted" and _jail(engine).works:
+        if IS_LINUX and engine != "unsafe-trusted" and _jail(engine).works:
             return engine
     return None

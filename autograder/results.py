@@ -6,7 +6,6 @@ the student, the exercise and the version of the tests, so it changes with any o
 
 import contextlib
 import csv
-import fcntl
 import functools
 import hashlib
 import io
@@ -65,6 +64,8 @@ class Results:
             self._lock = (out / "run.json").open("a+", encoding="utf-8")
         except OSError as error:
             raise OutputError(f"cannot write to {out}: {error.strerror}") from None
+        import fcntl  # here, because Windows has none, and the commands that grade nothing work there
+
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -145,7 +146,14 @@ def _row(result: dict) -> dict:
 def _cell(value: object) -> object:
     if value is None:
         return ""
+    if isinstance(value, str):
+        return spreadsheet_text(value)
     return f"{value:g}" if isinstance(value, float) else value
+
+
+def spreadsheet_text(text: str) -> str:
+    """Text that a spreadsheet takes for text: students choose names, and `=` begins a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text
 
 
 def _replace(path: Path, text: str) -> None:

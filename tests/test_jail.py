@@ -6,11 +6,14 @@ import math
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter, OrderedDict, defaultdict
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from autograder import doctor
-from autograder.jail import LAUNCHERS, open_jail, protocol, session
+from autograder.jail import LAUNCHERS, open_jail, protocol, seccomp, session
 from autograder.jail.session import Crashed, Died, JailBroken, Session, TimedOut
 
 FUZZ = settings(
@@ -247,6 +250,12 @@ def test_an_answer_before_the_question_ends_the_session(against):
         current.call("f", (), {})
 
 
+def test_remarks_are_few(against):
+    many = [[1, "error", "ValueError"]] * 10_000
+    current = against(lambda channel: channel.send(reply(channel, functions={}, events=many)))
+    assert len(current.load([], [])["events"]) == session.MAX_EVENTS
+
+
 @FUZZ
 @given(st.binary(max_size=300))
 def test_any_answer_is_a_value_or_the_end(data):
@@ -364,6 +373,13 @@ def test_threads_are_allowed_and_processes_are_not(jail):
 
 
 @needs_jail
+@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel counts no threads of root")
+def test_threads_are_so_many_and_no_more(jail):
+    code = "import threading, time\nthreading.stack_size(32768)\n\n\ndef f():\n    for n in range(5000):\n        threading.Thread(target=time.sleep, args=(99,), daemon=True).start()"
+    assert ask(jail, code) == "RuntimeError"
+
+
+@needs_jail
 def test_one_submission_leaves_nothing_for_the_next(jail):
     spoil = "import numpy, builtins, math\nnumpy.prod = builtins.sum = math.prod = None\n\n\ndef f():\n    return 1"
     assert ask(jail, spoil) == 1
@@ -419,6 +435,22 @@ def test_a_submission_killed_from_outside_is_not_blamed(jail):
     assert ask(jail, "def f():\n    return 1") == 1
 
 
+@pytest.mark.parametrize(("limit", "ending"), [(2, signal.SIGXCPU), (20, signal.SIGKILL)])
+def test_the_limit_of_cpu_time_is_not_taken_for_an_operator(limit, ending):
+    """The kernel ends a process at its limit with SIGKILL; a submission that burns threads must not pass for ours."""
+    source = f"""import os, resource, signal, sys
+sys.path.insert(0, {str(Path(session.__file__).parent)!r})
+import worker
+worker.CPU = {limit}
+child = os.fork()
+if child == 0:
+    resource.setrlimit(resource.RLIMIT_CPU, ({limit}, {limit}))
+    {"signal.raise_signal(9)" if limit == 20 else "while True: pass"}
+print(worker._clean_up(child, patience=60)["signal"])"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == str(int(ending)), done.stderr
+
+
 @needs_jail
 @pytest.mark.parametrize("code", ["import os\nos._exit(9)", "import os\nos.abort()", "import os\nos.close(3)"])
 def test_a_submission_that_ends_itself_is(jail, code):
@@ -433,6 +465,19 @@ def test_a_jail_that_does_not_start_says_why(monkeypatch):
     if doctor.shutil.which("bwrap"):
         with pytest.raises(JailBroken, match="/nowhere"):
             open_jail("bwrap")
+
+
+def test_without_libseccomp_there_is_no_jail_and_the_doctor_says_so(monkeypatch):
+    def missing() -> bytes:
+        raise seccomp.SeccompMissing("the system's libseccomp.so.2 is missing")
+
+    monkeypatch.setattr(seccomp, "program", missing)
+    monkeypatch.setattr(
+        doctor.shutil, "which", lambda name: f"/usr/bin/{name}" if name in ("apt-get", "bwrap") else None
+    )
+    found = {finding.name: finding for finding in doctor.examine()}
+    assert not any(finding.works for finding in found.values()) and doctor.best_engine() is None
+    assert found["system-call filter"].command == "sudo apt-get install -y libseccomp2"
 
 
 def test_the_doctor_names_the_command_that_helps(monkeypatch):
@@ -454,6 +499,7 @@ def test_the_doctor_knows_ubuntus_restriction(monkeypatch):
 
 
 def test_elsewhere_the_doctor_says_where_to_go(monkeypatch):
-    monkeypatch.setattr(doctor.sys, "platform", "darwin")
+    monkeypatch.setattr(doctor, "IS_LINUX", False)
     (finding,) = doctor.examine()
+    assert doctor.best_engine() is None
     assert not finding.works and "container" in finding.says and "WSL2" in finding.says

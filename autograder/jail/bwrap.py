@@ -5,6 +5,7 @@ worker's two files, /dev/null and /dev/urandom, all read-only. No /proc, no /tmp
 namespace, so nothing that it forks can signal it, and all of it dies with the grader.
 """
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -87,24 +88,21 @@ def start(control_fd: int, stderr: int) -> subprocess.Popen:
     The options go through a pipe, not the command line: the jail cannot see the host's paths.
     """
     read, write = os.pipe()
-    try:
-        # -S -P -s -E: no site-packages, no path of the script's folder but the one given, no variables of the user.
-        command = [bwrap(), "--args", str(read), interpreter(), "-S", "-s", "-E", "-B", "/worker/worker.py"]
-        process = subprocess.Popen(
-            [*command, str(control_fd), "/site"],
-            pass_fds=(read, control_fd),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-        )
-        os.close(read)
-        read = -1
-        os.write(write, "\0".join(arguments()).encode() + b"\0")
-        return process
-    finally:
-        os.close(write)
-        if read >= 0:
+    command = [bwrap(), "--args", str(read), interpreter(), "-S", "-s", "-E", "-B", "/worker/worker.py"]
+    with open(write, "wb", buffering=0) as options:
+        try:
+            process = subprocess.Popen(
+                [*command, str(control_fd), "/site"],
+                pass_fds=(read, control_fd),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+        finally:
             os.close(read)
+        with contextlib.suppress(BrokenPipeError):  # it has ended already, and said why
+            options.write("\0".join(arguments()).encode() + b"\0")
+    return process
 
 
 @cache

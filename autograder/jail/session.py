@@ -23,6 +23,7 @@ from autograder.jail import protocol, seccomp
 CALL_SECONDS = 5.0  # of CPU, as the statements promise
 LOAD_SECONDS = 10.0  # of CPU, for the whole notebook
 WALL_FACTOR = 3  # a busy machine may take this many times longer before the clock on the wall counts
+MAX_EVENTS = 50  # remarks on cells; the worker sends no more
 START_SECONDS = 120.0  # a cold disk may need long for NumPy and SciPy
 WORKER_SECONDS = 20.0  # fork and clean-up, on a machine under heavy load
 
@@ -66,6 +67,10 @@ class Jail:
     """
 
     def __init__(self, launch: Callable[[int, int], Popen], filtered: bool = True) -> None:
+        try:
+            program = seccomp.program() if filtered else b""
+        except seccomp.SeccompMissing as error:
+            raise JailBroken(f"the jail did not start: {error}") from error
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with tempfile.TemporaryFile() as complaints, theirs:
             try:
@@ -76,7 +81,7 @@ class Jail:
             theirs.close()
             self.control.settimeout(START_SECONDS)
             try:
-                self.control.send(seccomp.program() if filtered else b"")
+                self.control.send(program)
                 ready = self.control.recv(16) == b"ready"
             except OSError:
                 ready = False
@@ -160,7 +165,7 @@ class Session:
             self._end(Crashed("an answer that is none"))
         if not all(_are_parameters(parameters) for parameters in found.values()):
             self._end(Crashed("an answer that is none"))
-        return {"functions": found, "events": [event for event in events if _is_event(event)]}
+        return {"functions": found, "events": [event for event in events[:MAX_EVENTS] if _is_event(event)]}
 
     def call(self, function: str, args: tuple, kwargs: dict, count: bool = False) -> Answer:
         """Call a function of the notebook with plain data, counting its operations on request.
