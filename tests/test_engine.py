@@ -81,6 +81,8 @@ def test_a_cell_that_fails_does_not_stop_the_next_ones(graded):
         ("if True:\n    %time\n    x = 2", True),
         ("x = (17\n% 5)", False),
         ("text = '''\n%not magic\n'''", False),
+        ("%time\tx", True),
+        ("np.sum??", True),
     ],
 )
 def test_a_line_for_jupyter_is_skipped_and_named(graded, line, skipped):
@@ -90,9 +92,15 @@ def test_a_line_for_jupyter_is_skipped_and_named(graded, line, skipped):
     assert result["checks"][0]["status"] == "passed"
 
 
+def test_a_mistake_in_a_cell_with_a_question_is_a_mistake(graded):
+    result = graded(RIGHT, "# is this right?\nif True\n    x = 1  # or this?")
+    assert about(result) == "Code cell 2 stopped with SyntaxError: expected ':', line 2 of the cell."
+
+
 def test_what_only_draws_and_shows_does_no_harm(graded):
     drawing = """
 import matplotlib.pyplot as plt
+from google.colab import files
 from IPython.display import display, Markdown
 fig, ax = plt.subplots(figsize=(4, 3))
 ax.plot([1, 2], label="x")[0].set_color("red")

@@ -37,10 +37,10 @@ TASKS = 1024  # threads; the kernel counts those of the jail's user, and none of
 TEXT = 200  # characters of an error message that are kept
 
 # Shown, drawn and animated by students, needed by none of the exercises: do-nothing stand-ins keep their cells running.
-ABSENT = ("IPython", "matplotlib", "ipywidgets", "seaborn")
+ABSENT = ("IPython", "matplotlib", "ipywidgets", "seaborn", "google")  # the last for google.colab
 _STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 _HARMLESS_MAGICS = ("%%time", "%%timeit", "%%capture")
-_MAGIC = re.compile(r"\s*(?:[%!]|[\w, ]+=\s*[%!]|\?)|.*\w\?{1,2}\s*$")
+_MAGIC = re.compile(r"\s*(?:[%!?]|[\w, ]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
 
 
 # ---- the zygote -----------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class Notebook:
 
     def _run(self, number: int, source: str, events: list) -> None:
         source, skipped = without_magics(source)
-        events.extend([number, "skipped", line[:TEXT]] for line in skipped)
+        events.extend([number, "skipped", _readable(line)] for line in skipped)
         tree = ast.parse(source)
         if not only_checks(tree):
             exec(compile(tree, f"<cell {number}>", "exec"), self.names)
@@ -324,8 +324,11 @@ def _describe(error: BaseException) -> str:
         text = f"{error.msg}, line {error.lineno} of the cell" if syntax else str(error)
     except BaseException:
         text = ""
-    text = "".join(c if c.isprintable() else " " for c in text[:TEXT])
-    return f"{name}: {text}" if text else name
+    return _readable(f"{name}: {text}" if text else name)
+
+
+def _readable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text[:TEXT])
 
 
 _BUILTIN_ERRORS = {e for e in vars(builtins).values() if isinstance(e, type) and issubclass(e, BaseException)}
