@@ -52,9 +52,12 @@ def _refuse_odd(mode: int) -> None:
 
 
 def _read_path(path: Path, limit: int = MAX_FILE) -> bytes:
-    _refuse_odd(path.lstat().st_mode)
-    with path.open("rb") as file:
-        data = file.read(limit + 1)
+    try:
+        _refuse_odd(path.lstat().st_mode)
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise SubmissionError(f"cannot be read: {error.strerror}") from None
     if len(data) > limit:
         raise SubmissionError(f"is larger than {limit // 2**20} MB")
     return data
@@ -82,7 +85,9 @@ def _open(path: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
+@lru_cache(maxsize=1)
 def _inner(read: Callable[[], bytes]) -> zipfile.ZipFile:
+    """The zip that `read` gives; the last one is kept, because its members are read one after the other."""
     return zipfile.ZipFile(io.BytesIO(read()))
 
 

@@ -16,6 +16,7 @@ from otter.generate import main as otter_generate
 from otter.utils import chdir
 
 from .catalog import EXERCISES, ROOT, Exercise
+from .gradescope import NOT_GRADED
 
 # What a student's code may import, then what the grader needs beside otter.
 PACKAGES = ("numpy", "scipy", "pyseccomp", "landlock", "PyYAML")
@@ -79,7 +80,7 @@ def _own_grader(exercise: Exercise) -> list[Path]:
 
 
 def _for_gradescope(script: str, exercise: Exercise) -> str:
-    """otter's run_autograder with our grader in front: otter's own last line runs only if ours did not grade.
+    """otter's run_autograder with our grader in front: otter's own last line runs only if ours finds no jail.
 
     Raises ValueError when otter writes another script than the one this is made for.
     """
@@ -88,7 +89,8 @@ def _for_gradescope(script: str, exercise: Exercise) -> str:
         raise ValueError(f"otter's run_autograder no longer ends in a call of run_otter.py, but in {last!r}")
     source = last.removeprefix("python ").removesuffix("/run_otter.py")
     ours = f"(cd {source}/grader && python -m autograder.gradescope {exercise.name} {source.removesuffix('/source')})"
-    return "\n".join([*before, f"{ours} || {last}", ""])
+    # Without results Gradescope says that the autograder failed; only where no jail works is it otter's turn.
+    return "\n".join([*before, f"{ours} || [ $? -ne {NOT_GRADED} ] || {last}", ""])
 
 
 def _finish(made: Path, exercise: Exercise, bundle: Path) -> None:

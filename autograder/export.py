@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .catalog import EXERCISES
 from .graded import Student, load
+from .results import spreadsheet_text
 
 # Columns by which a person is known, in what Canvas and Moodle export; a number first, then names that must be whole.
 NUMBERS = ("ID", "Identifier")
@@ -79,6 +80,8 @@ class Sheet:
         at = {name: position for position, name in reversed(list(enumerate(self.header)))}
         known: dict[tuple[str, str], list[int]] = {}
         for number, row in enumerate(self.rows):
+            if "Points Possible" in row[0]:  # nobody's, whatever a student is called
+                continue
             keys = [("number", re.sub(r"^\D+", "", row[at[name]])) for name in NUMBERS if name in at]
             keys += [("name", row[at[name]]) for name in NAMES if name in at]
             keys += [("name", f"{row[at[a]]} {row[at[b]]}") for a, b in PAIRS if a in at and b in at]
@@ -104,11 +107,6 @@ def _id(student: Student) -> str:
 
 def _name(student: Student) -> str:
     return student.name.removesuffix(f"_{_id(student)}") if _id(student) else student.name
-
-
-def _safe(text: str) -> str:
-    """Text that a spreadsheet takes for text: students choose names, and `=` begins a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def _row_of(student: Student, people: dict[tuple[str, str], list[int]]) -> int | None:
@@ -162,7 +160,7 @@ def _new_canvas(students: list[Student]) -> Sheet:
     rows = [["    Points Possible", "", "", "", "", *map(_number, points)]]
     for student in students:
         scores = [_score(student, name) for name in exercises]
-        rows.append([_safe(_name(student)), _id(student), "", _safe(student.name), "", *scores])
+        rows.append([spreadsheet_text(_name(student)), _id(student), "", spreadsheet_text(student.name), "", *scores])
     return Sheet([*CANVAS, *map(_title, exercises)], rows)
 
 
@@ -234,7 +232,9 @@ def _new_moodle(students: list[Student], exercises: list[str]) -> Sheet:
         number, name = _id(student), _name(student)
         email = name if "@" in name else ""
         scores = [_score(student, exercise) for exercise in exercises]
-        rows.append([f"Participant {number}" if number else "", _safe(name), _safe(email), *scores])
+        rows.append(
+            [f"Participant {number}" if number else "", spreadsheet_text(name), spreadsheet_text(email), *scores]
+        )
     return Sheet([*MOODLE, *map(_title, exercises)], rows)
 
 
@@ -254,7 +254,7 @@ def _fill_worksheet(sheet: Sheet, students: list[Student], exercise: str) -> lis
             cells = sheet.rows[row]
             cells[at["Grade"]] = _scaled(result, cells[at["Maximum Grade"]] if "Maximum Grade" in at else "")
             if "Feedback comments" in at:
-                cells[at["Feedback comments"]] = _safe(feedback(result))
+                cells[at["Feedback comments"]] = spreadsheet_text(feedback(result))
     return notes
 
 

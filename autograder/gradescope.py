@@ -1,7 +1,8 @@
 """What a Gradescope container runs: grades the submission in a jail if one works there, else leaves it to otter.
 
 `python -m autograder.gradescope EXERCISE` reads `/autograder/submission` and writes `/autograder/results/results.json`.
-Any exit status but 0 means that nothing was written; `run_autograder` then calls otter.
+Where no jail works it ends with `NOT_GRADED` before it has looked at the submission, and `run_autograder` calls otter.
+Nothing that a submission does leads there: one on which the jail is lost stays ungraded, for a person to look at.
 """
 
 import hashlib
@@ -10,15 +11,14 @@ import secrets
 import sys
 from pathlib import Path
 
-from . import doctor, engine
+from . import doctor
 from .archive import SubmissionError, walk
 from .catalog import EXERCISES
 from .export import gradescope_result
-from .jail import open_jail
-from .jail.session import JailBroken
-from .task import Task
+from .slot import Slot, SlotLost
+from .task import Task, failed
 
-NOT_GRADED = 3
+NOT_GRADED, LOST = 3, 4
 NO_JAIL = """\
 No jail works in this container ({reason}), so otter runs the notebook in its usual way: its code runs beside the tests
 and could read or change them. The tests are the same. Look at a score that surprises you."""
@@ -47,15 +47,16 @@ def main(exercise: str, root: Path = Path("/autograder")) -> int:
     if name is None:
         print(NO_JAIL.format(reason="; ".join(finding.says for finding in doctor.examine() if not finding.works)))
         return NOT_GRADED
+    task, slot = task_for(exercise, root / "submission"), Slot(name)
     try:
-        jail = open_jail(name)
-        try:
-            result = engine.grade(task_for(exercise, root / "submission"), jail, name)
-        finally:
-            jail.close()
-    except (JailBroken, engine.Failed) as reason:
-        print(NO_JAIL.format(reason=reason))
-        return NOT_GRADED
+        result = slot.grade(task)
+    except SlotLost as reason:
+        result = failed(task, name, f"The grader failed here, twice: {reason}.")
+    finally:
+        slot.close()
+    if result["score"] is None:
+        print("\n".join(check["message"] for check in result["checks"]))
+        return LOST
     results = root / "results"
     results.mkdir(exist_ok=True)
     (results / "results.json").write_text(json.dumps(gradescope_result(result), indent=1), "utf-8")

@@ -41,9 +41,10 @@ def read(data: bytes) -> Notebook:
         raise Unreadable(f"The file is not a Jupyter notebook: its JSON is damaged{where}.") from None
     cells = _cells(document)
     code = [_source(cell) for cell in cells if type(cell) is dict and cell.get("cell_type") == "code"]
-    if len(json.dumps(code)) > MAX_CODE:
+    cells = list(enumerate(code, start=1))
+    if len(json.dumps(cells)) > MAX_CODE:
         raise Unreadable(f"The notebook holds more than {MAX_CODE // 1000} kB of code.")
-    return Notebook(list(enumerate(code, start=1)))
+    return Notebook(cells)
 
 
 def _cells(document: object) -> list:

@@ -59,7 +59,8 @@ class Slot:
                 self._end(0)
                 if self.closed:
                     raise
-                self._start()
+                with contextlib.suppress(OSError):  # out of processes: the next attempt finds this one dead
+                    self._start()
                 if attempt == ATTEMPTS:
                     raise
 

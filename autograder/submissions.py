@@ -11,6 +11,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 
 import yaml
@@ -76,16 +77,21 @@ class _Layout:
 
 
 def _platform_depth(paths: list[tuple[str, ...]]) -> int | None:
-    """The depth at which most files have a name that a platform made.
+    """The depth at which most of what was handed in has a name that a platform made.
 
-    A student may name what is inside of their own folder in the same way, to be taken for another: that is deeper.
+    A student may name what is inside of their own folder in the same way, to be taken for another: that is deeper. And
+    may put a thousand files there: each folder has one vote, which it shares out among what is in it.
     """
-    first = Counter(
-        next((d for d, part in enumerate(parts) if any(p.fullmatch(part) for p in (GRADESCOPE, MOODLE, CANVAS))), None)
-        for parts in paths
-    )
-    (depth, number), *_ = first.most_common(1) or [(None, 0)]
-    return depth if 2 * number > len(paths) else None
+    inside: dict[tuple[str, ...], set[str]] = {}
+    for parts in paths:
+        for d, part in enumerate(parts):
+            inside.setdefault(parts[:d], set()).add(part)
+    votes: Counter = Counter()
+    for parts in paths:
+        ours = (d for d, part in enumerate(parts) if any(p.fullmatch(part) for p in (GRADESCOPE, MOODLE, CANVAS)))
+        votes[next(ours, None)] += 1 / prod(len(inside[parts[:d]]) for d in range(len(parts)))
+    (depth, share), *_ = votes.most_common(1) or [(None, 0.0)]
+    return depth if share > 0.5 + 1e-6 else None  # the sum of all votes is 1, but for rounding
 
 
 def _gradescope(files: list[File], depth: int, notes: list[str]) -> dict:
@@ -193,8 +199,10 @@ def _timestamps(files: list[File]) -> dict[tuple[str, ...], datetime.datetime]:
         if file.parts[-1] == "timestamp.txt":
             try:
                 text = file.read().decode().strip().removesuffix(" UTC")
-                times[file.parts[:-1]] = datetime.datetime.fromisoformat(text)
-            except (SubmissionError, ValueError):
+                when = datetime.datetime.fromisoformat(text)
+                when.astimezone(datetime.UTC).timestamp()  # not every date of a calendar is a time of a computer
+                times[file.parts[:-1]] = when
+            except (SubmissionError, ValueError, OverflowError, OSError):
                 continue
     return times
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from grading import Adopted, autograder, grades, hand_in, needs_jail, notebook, results
@@ -190,6 +191,20 @@ def test_a_slot_whose_process_is_lost_tries_once_more_and_then_says_so(handed_in
     slot.close()
 
 
+@needs_jail
+def test_a_slot_that_cannot_start_again_is_lost_and_no_more(monkeypatch):
+    """Somebody's threads may hold all the processes that the machine has."""
+    slot = Slot("bwrap")
+    task = Task("student", EXERCISE, None, "seed", notebook("x = 1"))
+    with monkeypatch.context() as patch:
+        patch.setattr("subprocess.Popen", Mock(side_effect=BlockingIOError(11, "Resource temporarily unavailable")))
+        slot.process.kill()
+        with pytest.raises(SlotLost):
+            slot.grade(task)
+    assert slot.grade(task)["status"] == "graded"
+    slot.close()
+
+
 class Fake:
     """Stands for a Slot: grades without a jail, and is lost on the students named."""
 
@@ -310,6 +325,16 @@ def test_one_exercise_leaves_the_others_as_they_were(run, tmp_path):
     assert set(grades(tmp_path / "out")) == {("ann", "vit_macs")}
     assert run("--exercise", EXERCISE).exit_code == 0
     assert list(grades(tmp_path / "out")) == [("ann", EXERCISE), ("ann", "vit_macs")]
+
+
+def test_no_name_is_a_formula_in_a_table_or_a_command_to_the_terminal(run, tmp_path):
+    for student in ("=1+1", "\x1b]0;owned\x07"):
+        hand_in(tmp_path / "class", student, EXERCISE, notebook("x = 1"))
+    hand_in(tmp_path / "class", "ann", "\x1b[2Jodd", notebook("x = 1"))
+    done = run()
+    assert done.exit_code == 0 and "skipped, it is no notebook" in done.stdout
+    assert done.stdout.replace("\n", "").isprintable()
+    assert ("'=1+1", EXERCISE) in grades(tmp_path / "out") and ("=1+1", EXERCISE) in results(tmp_path / "out")
 
 
 def test_a_link_is_not_followed_and_a_huge_file_not_read(run, tmp_path):

@@ -74,6 +74,16 @@ def test_otter_grades_where_no_jail_works_and_it_is_said(container: Path) -> Non
 
 
 @pytest.mark.jail
+def test_no_submission_leads_from_the_jail_to_otter(container: Path) -> None:
+    """One that takes the jail down with it, out of memory for example, stays ungraded: otter would run it beside the tests."""
+    engine = container / "source" / "grader" / "autograder" / "engine.py"
+    fault = "\n\ndef grade(task, jail, engine):\n    raise JailBroken('killed from outside')\n"
+    engine.write_text(engine.read_text() + fault)
+    with pytest.raises(FileNotFoundError, match=r"results\.json"):
+        run(container, "wrong-registers-have-positions")
+
+
+@pytest.mark.jail
 def test_a_file_that_is_no_notebook_is_told_so(container: Path) -> None:
     results, _ = run(container, "corrupt-file")
     assert results["score"] == 0

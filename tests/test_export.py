@@ -99,6 +99,14 @@ def test_canvas_gradebook_is_filled_on_its_own_scale_and_otherwise_left(tmp_path
     assert len(notes) == 2
 
 
+def test_a_student_called_like_the_row_of_maxima_does_not_change_them(tmp_path: Path) -> None:
+    out = put(tmp_path / "out", graded("Points Possible", 1), graded("twin2", 6))
+    (tmp_path / "gradebook.csv").write_text(canvas_export())
+    notes = to_canvas(out, tmp_path / "filled.csv", tmp_path / "gradebook.csv")
+    assert [row[6] for row in rows(tmp_path / "filled.csv", ",")[2:]] == ["100.00", "", "1", "2", "40", ""]
+    assert len(notes) == 1 and notes[0].startswith("Points Possible: not in the file")
+
+
 def test_canvas_columns_are_made_where_no_gradebook_is_given(tmp_path: Path) -> None:
     out = put(tmp_path, graded("lovelaceada_4411", 7), graded("=cmd()", 2), missing(task("dee"), "bwrap"))
     assert to_canvas(out, tmp_path / "new.csv") == []

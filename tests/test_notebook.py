@@ -79,6 +79,7 @@ def test_of_a_doubled_key_the_last_counts():
         (b'{"cells": {"a": 1}}', "no list of cells"),
         (b'{"worksheets": 3}', "no list of cells"),
         (written({"cells": [code("#" * (MAX_CODE + 1))]}), "more than 800 kB of code"),
+        (written({"cells": [code("")] * (MAX_CODE // 8)}), "more than 800 kB of code"),
         (written({"cells": [code("é" * 1000)] * (MAX_CODE // 6000 + 1)}), "more than 800 kB of code"),
     ],
 )

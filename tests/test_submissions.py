@@ -264,6 +264,54 @@ def test_a_student_is_not_taken_for_another_by_names_inside_their_own_folder(tmp
     )
 
 
+@pytest.mark.parametrize("layout", ["by student", "by exercise"])
+def test_a_student_is_not_taken_for_another_by_a_thousand_files(tmp_path: Path, layout: str) -> None:
+    """However many names in one folder look like a platform's, the others decide what the platform is."""
+    many = {f"ada_1_assignsubmission_file/{n}/vit_macs.ipynb": b"forged" for n in range(MAX_INNER_MEMBERS)}
+    home = "{}" if layout == "by student" else "vit_macs/{}"
+    lay(tmp_path, {f"{home.format(who)}/vit_macs.ipynb": who.encode() for who in ("ada", "bob", "cy", "dee")})
+    lay(tmp_path, {f"{home.format('eve')}/more.zip": pack(many)})
+    expected = {(who, "vit_macs"): who.encode() for who in ("ada", "bob", "cy", "dee")}
+    assert found(tmp_path) == expected | {("eve", "vit_macs"): b"forged"}
+
+
+@pytest.mark.parametrize(
+    "text", ["0001-01-01", "0001-01-01 00:00:00+14:00", "9999-12-31T23:59:59-12:00", "soon", "\xff"]
+)
+def test_a_time_that_is_none_costs_nobody_anything(tmp_path: Path, text: str) -> None:
+    lay(tmp_path, {"ada/vit_macs.ipynb": b"1", "ada/timestamp.txt": text.encode("latin-1"), "bob/vit_macs.ipynb": b"2"})
+    assert [submission.when for submission in collect(tmp_path, EXERCISES).submissions] == [None, None]
+
+
+def test_a_file_that_cannot_be_read_costs_only_its_own_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("ada/odd name.ipynb", "ada/timestamp.txt", "ada/vit_macs.ipynb", "bob/vit_macs.ipynb")
+    lay(tmp_path, dict.fromkeys(names, b"2"))
+    real = Path.open
+
+    def refused(path: Path, *args: object) -> object:
+        if path.parent.name == "ada":
+            raise PermissionError(13, "Permission denied")
+        return real(path, *args)
+
+    monkeypatch.setattr(Path, "open", refused)
+    ada, bob = collect(tmp_path, EXERCISES).submissions
+    with pytest.raises(SubmissionError, match="cannot be read: Permission denied"):
+        ada.read()
+    assert bob.read() == b"2"
+
+
+def test_a_zip_in_a_zip_is_unpacked_once_for_all_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand notebooks of no known name are a thousand looks inside; unpacking it for each would take minutes."""
+    opened = []
+    real = zipfile.ZipFile.__init__
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", lambda *args, **kw: (opened.append(1), real(*args, **kw))[1])
+    inner = pack({f"{n}.ipynb": b"{}" for n in range(MAX_INNER_MEMBERS)})
+    (tmp_path / "in.zip").write_bytes(pack({"ada/work.zip": inner, "bob/vit_macs.ipynb": b"2"}))
+    opened.clear()
+    assert found(tmp_path / "in.zip") == {("bob", "vit_macs"): b"2"}
+    assert len(opened) <= 3
+
+
 def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     lay(tmp_path / "in", {"ada/vit_param_count.ipynb": b"1", "bob/vit_macs.ipynb": b"2"})
