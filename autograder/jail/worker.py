@@ -126,17 +126,17 @@ def _become_child(control: socket.socket, fd: int, program: bytes, libc: ctypes.
         os.closerange(4, 4096)
         # A first byte: the kernel attaches this process's id, by which the grader reads its CPU clock.
         os.write(3, b"!")
-        for limit, value in (
-            (resource.RLIMIT_AS, MEMORY),
-            (resource.RLIMIT_CPU, CPU),
-            (resource.RLIMIT_FSIZE, 0),
-            (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_NOFILE, 32),
-            (resource.RLIMIT_MEMLOCK, 0),
-            (resource.RLIMIT_MSGQUEUE, 0),
-            (resource.RLIMIT_NPROC, TASKS),
+        for limit, bounds in (
+            (resource.RLIMIT_AS, (MEMORY, MEMORY)),
+            (resource.RLIMIT_CPU, (CPU, CPU + 5)),  # first a signal that says so
+            (resource.RLIMIT_FSIZE, (0, 0)),
+            (resource.RLIMIT_CORE, (0, 0)),
+            (resource.RLIMIT_NOFILE, (32, 32)),
+            (resource.RLIMIT_MEMLOCK, (0, 0)),
+            (resource.RLIMIT_MSGQUEUE, (0, 0)),
+            (resource.RLIMIT_NPROC, (TASKS, TASKS)),
         ):
-            resource.setrlimit(limit, (value, value))
+            resource.setrlimit(limit, bounds)
         _filter_system_calls(program, libc)
         sys.stdin = open(0, closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
