@@ -120,17 +120,21 @@ def plain_book(folder: Path) -> Path:
     return page
 
 
-def lighthouse(url: str) -> dict[str, int]:
-    """The scores of a page, of 100, as on Lighthouse's slow phone."""
+def lighthouse(url: str, times: int = 3) -> dict[str, int]:
+    """The scores of a page, of 100, as on Lighthouse's slow phone: medians, because its own runs differ."""
     program = npm.install(HERE) / "lighthouse" / "cli" / "index.js"
     options = [f"--only-categories={','.join(CATEGORIES)}", "--output=json", "--quiet"]
     flags = f"--chrome-flags=--headless=new {' '.join(QUIET)}"
     environment = os.environ | {"CHROME_PATH": CHROMIUM}
-    done = subprocess.run([npm.NODE, program, url, *options, flags], env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"Lighthouse could not measure {url}.\n{done.stderr[-2000:]}")
-    categories = json.loads(done.stdout)["categories"]
-    return {name: round(100 * categories[name]["score"]) for name in CATEGORIES}
+    runs = []
+    for _ in range(times):
+        done = subprocess.run(
+            [npm.NODE, program, url, *options, flags], env=environment, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise SystemExit(f"Lighthouse could not measure {url}.\n{done.stderr[-2000:]}")
+        runs.append(json.loads(done.stdout)["categories"])
+    return {name: round(100 * statistics.median(run[name]["score"] for run in runs)) for name in CATEGORIES}
 
 
 def main() -> None:
@@ -142,7 +146,7 @@ def main() -> None:
     def row(what: str, value: float, form: str, target: float, at_least: bool = False) -> None:
         held = value >= target if at_least else value <= target
         sign = "at least" if at_least else "at most"
-        table.add_row(what, form.format(value) + ("" if held else "  ✗"), f"{sign} {form.format(target)}")
+        table.add_row(what, form.format(value) + ("" if held else " ✗"), f"{sign} {form.format(target)}")
 
     with sync_playwright() as playwright, served(SITE) as address, tempfile.TemporaryDirectory() as folder:
         launch = functools.partial(playwright.chromium.launch, executable_path=CHROMIUM, args=QUIET)
@@ -156,10 +160,10 @@ def main() -> None:
         with served(page.parent) as plain:
             theirs = first_load(browser, plain + page.name)
         browser.close()
-        row(f"first load of {CHAPTER}", ours / 1000, "{:.0f} kB", theirs / 2000)
+        row(f"{CHAPTER}, first load", ours / 1000, "{:.0f} kB", theirs / 2000)
         for name in PAGES:
             for category, score in lighthouse(address + name).items():
-                row(f"Lighthouse, {category}: {name}", score, "{:.0f}", CATEGORIES[category], at_least=True)
+                row(f"{name}, {category}", score, "{:.0f}", CATEGORIES[category], at_least=True)
     Console().print(table)
     Console().print(f"A plain Jupyter Book loads {theirs / 1000:.0f} kB for the same chapter.")
 
