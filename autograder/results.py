@@ -152,8 +152,12 @@ def _cell(value: object) -> object:
 
 
 def spreadsheet_text(text: str) -> str:
-    """Text that a spreadsheet takes for text: students choose names, and `=` begins a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text
+    """Text that can call nothing when a spreadsheet opens it: students choose names, and `=` begins a formula.
+
+    A name that only looks odd, such as `-x`, stays as it is, so that it can be looked up by other programs.
+    """
+    formula = text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and any(sign in text for sign in "(|!")
+    return f"'{text}" if formula else text
 
 
 def _replace(path: Path, text: str) -> None:

@@ -26,7 +26,9 @@ def test_an_exercise_page_holds_what_its_master_says(build, name):
     master = masters.read(EXERCISES[name])
     built = build(exercise_page(name))
     assert f"<h1>{EXERCISES[name].title}" in built.html
-    titles = [words(title) for title in re.findall(r'<span class="sd-summary-text">(.*?)</span><span class="sd', built.html)]
+    titles = [
+        words(title) for title in re.findall(r'<span class="sd-summary-text">(.*?)</span><span class="sd', built.html)
+    ]
     assert [hint.symptom for hint in master.hints if words(hint.symptom.replace("`", "")) not in titles] == []
     assert f'href="../../exercises/{name}.ipynb" download' in built.html
     for function in EXERCISES[name].functions:

@@ -13,7 +13,7 @@ from sphinx.config import Config
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1]))  # the figures' numbers come from the book's own library, vit
 
-from course import accessible, exercise, explorer, formulas, interactive, lean, live, npm, prediction, tracer  # noqa: E402
+from course import accessible, cells, exercise, explorer, formulas, interactive, lean, live, npm, prediction, tracer  # noqa: E402
 
 
 def add_what_pages_share(app: Sphinx) -> None:
@@ -50,6 +50,6 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.config["templates_path"].insert(0, str(HERE / "templates"))  # before the theme's
     app.connect("builder-inited", add_what_pages_share)
     app.connect("build-finished", forget_a_build_that_warned, priority=900)
-    for part in (formulas, prediction, exercise, live, interactive, tracer, explorer, accessible, lean):
+    for part in (formulas, prediction, exercise, live, cells, interactive, tracer, explorer, accessible, lean):
         part.setup(app)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": False}

@@ -44,6 +44,7 @@ window.courseEditor = function ({ parent, code, label, help, keys, changed }) {
     }),
   });
   return {
+    focus: () => view.focus(),
     get code() {
       return view.state.doc.toString();
     },

@@ -1,5 +1,5 @@
 // Python in a worker of its own, so that the page never waits for it and can end it at any moment.
-// In: first a set-up {files, packagesAt}, then tasks {given, code, check, packages}. Out: messages of the types loading,
+// In: first a set-up {files, empty, packagesAt}, then tasks {given, code, check, packages}. Out: messages of the types loading,
 // packages, running, output, done and failed.
 import { loadPyodide } from "pyodide";
 import runner from "./live/runner.py";
@@ -48,8 +48,9 @@ async function fetchFiles(files) {
 }
 
 let ready;
-async function start({ files: addresses, packagesAt }) {
+async function start({ files: addresses, empty = [], packagesAt }) {
   const [python, files] = await Promise.all([loadPython(packagesAt), fetchFiles(addresses)]);
+  for (const path of empty) files[path] = "";
   const folder = "/home/pyodide/";
   for (const [path, text] of Object.entries({ "runner.py": runner, ...files })) {
     python.FS.mkdirTree((folder + path).replace(/\/[^/]*$/, ""));

@@ -1,6 +1,7 @@
 """Runs a reader's code in the page: what it prints, the lines of its own that an error comes from, its checks."""
 
 import ast
+import contextlib
 import dataclasses
 import io
 import json
@@ -68,9 +69,10 @@ def perform(task, post):
 
 
 def _executed(given, code, show):
-    """The names that `given` and `code` define. As in a notebook, the value of a last expression is shown."""
+    """The names that `given`, in silence, and `code` define. As in a notebook, the value of a last expression is shown."""
     names = {"__name__": "__main__"}
-    exec(compile(given, "given", "exec"), names)
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(given, "given", "exec"), names)
     linecache.cache[NAME] = (len(code), None, code.splitlines(keepends=True), NAME)
     tree = ast.parse(code, NAME)
     last = tree.body.pop() if show and tree.body and isinstance(tree.body[-1], ast.Expr) else None
