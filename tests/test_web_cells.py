@@ -31,6 +31,7 @@ def test_a_cell_gets_what_it_needs_and_no_more():
         "n = 1; def f(k):\n    return [k + n for k in range(k)]"
     )
     assert given("s", "s = 1", "s += 1", "t = 0") == "s = 1; s += 1"
+    assert given("for x in y:\n    n += x", "x = 5", "n = 0", "y = [1]") == "n = 0; y = [1]"
     assert given("T = 3\nT", "import numpy as np\nT = np.ones(3)") == "", "its own T"
     assert given(
         "rng.normal()", "import numpy as np\nrng = np.random.default_rng(1)\nx = rng.normal(size=3)\ny = 1"

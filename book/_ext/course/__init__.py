@@ -52,4 +52,4 @@ def setup(app: Sphinx) -> dict[str, object]:
     app.connect("build-finished", forget_a_build_that_warned, priority=900)
     for part in (formulas, prediction, exercise, live, cells, interactive, tracer, explorer, accessible, lean):
         part.setup(app)
-    return {"version": "1", "env_version": 5, "parallel_read_safe": True, "parallel_write_safe": False}
+    return {"version": "1", "env_version": 6, "parallel_read_safe": True, "parallel_write_safe": False}

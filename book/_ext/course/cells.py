@@ -61,10 +61,14 @@ def statement(text: str) -> Statement:
     table = symtable.symtable(text, "cell", "exec")
     makes = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     tree = ast.parse(text)
-    changed = {
-        node.target.id for node in tree.body if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
-    }
-    return Statement(text, frozenset(makes), frozenset(needs(table)) | changed, frozenset(modules(tree)))
+    changed, bound = set(), {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            changed.add(node.target.id)
+        elif isinstance(node, ast.For):
+            bound |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    read = (set(needs(table)) - bound) | (changed & makes)
+    return Statement(text, frozenset(makes), frozenset(read), frozenset(modules(tree)))
 
 
 def needs(table: symtable.SymbolTable) -> Iterator[str]:
@@ -118,7 +122,7 @@ def reach(imported: set[str]) -> set[str]:
 
 def wanted_before(statement: Statement, wanted: set[str]) -> set[str]:
     """The names that must be there before a statement, for it to run and for `wanted` to be there after it."""
-    return (wanted - statement.makes) | statement.needs
+    return (wanted - (statement.makes - statement.needs)) | statement.needs
 
 
 def before(cell: list[Statement], earlier: list[Statement]) -> list[Statement] | None:
@@ -133,7 +137,9 @@ def before(cell: list[Statement], earlier: list[Statement]) -> list[Statement] |
         if statement.makes & wanted or statement.needs & wanted & generators:
             chosen.insert(0, statement)
             wanted = wanted_before(statement, wanted)
-    fits = wanted <= BUILTIN and all(allowed(module) for statement in [*chosen, *cell] for module in statement.modules)
+    # What a statement both makes and needs, as a loop does with a name of its own, may have no other maker.
+    made = BUILTIN.union(*(statement.makes for statement in [*chosen, *cell]))
+    fits = wanted <= made and all(allowed(module) for statement in [*chosen, *cell] for module in statement.modules)
     return chosen if fits else None
 
 
