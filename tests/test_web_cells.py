@@ -58,7 +58,7 @@ def test_what_a_cell_loads_is_found_through_the_books_library():
 )
 def test_live_cells_give_what_the_page_shows(browser, address, perform, name):  # noqa: F811
     page = browser.new_page()
-    page.goto(f"{address}{name}.html")
+    page.goto(f"{address}{name}.html", wait_until="networkidle")  # the server is silent from here on
     collected = page.evaluate(COLLECT)
     page.close()
     for cell in collected:
