@@ -24,6 +24,7 @@ from course import npm
 SHEET = "book.css"
 THEME = ("styles/theme.css", "styles/pydata-sphinx-theme.css")  # what a theme's own templates would name
 OURS = ("katex/katex.min.css", "web/*.css")  # what only some pages register
+COPY_LATE = ("myst_nb", "sphinx_exercise", "sphinx_proof")
 LATE = "pygments.css"  # which the theme writes when all pages are done
 # The icons of the templates; those of admonitions are found in the theme. Any other still comes from the large font.
 ICONS = [
@@ -43,6 +44,10 @@ ICONS = [
 def make_sheet(app: Sphinx, registered: list[str]) -> list[str]:
     """Write the one style sheet of the site; returns the sheets that are in it."""
     static = Path(app.outdir) / "_static"
+    # These copy their sheets when all pages are done, which in a first build is too late to make one of them.
+    for listener in app.events.listeners["build-finished"]:
+        if listener.handler.__module__.partition(".")[0] in COPY_LATE:
+            listener.handler(app, None)
     ours = [path.relative_to(static).as_posix() for pattern in OURS for path in sorted(static.glob(pattern))]
     sheets = [name for name in dict.fromkeys([*THEME, *registered, *ours]) if (static / name).exists() and name != LATE]
     npm.run("sheet.mjs", static, SHEET, *sheets)
