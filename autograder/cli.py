@@ -139,7 +139,7 @@ def _print(summary: batch.Summary, notes: list[str]) -> None:
     exercises = [name for name in EXERCISES if any(row["exercise"] == name for row in summary.rows)]
     table = Table(Column("student", overflow="fold", min_width=16))
     for name in exercises:
-        heading = f"{name.replace('_', ' ')}\nof {EXERCISES[name].points}"  # in words, which can wrap
+        heading = "\n".join([*name.split("_"), f"of {EXERCISES[name].points}"])  # narrow: five must fit 80 columns
         table.add_column(heading, justify="right", overflow="fold")
     students = sorted({row["student"] for row in summary.rows})
     cells = {(row["student"], row["exercise"]): _cell(row) for row in summary.rows}

@@ -106,6 +106,15 @@ def test_no_message_shows_the_tests_or_the_machine(run):
         assert secret not in text
 
 
+def test_the_table_of_grades_fits_a_narrow_terminal(run):
+    out, *_ = run
+    shown = autograder("grade", EXAMPLES / "class", "--out", out, env={"COLUMNS": "80"}).stdout
+    table = [line for line in shown.splitlines() if line and line[0] in "┏┃┡│├└"]
+    assert table and {len(line) for line in table} <= {len(table[0])} and len(table[0]) <= 80
+    assert all(line[-1] in "┓┃┩│┤┘" for line in table), "the last column is cut off"
+    assert "attention" in shown and "memory" in shown
+
+
 def test_a_second_run_grades_nothing_and_changes_nothing(run):
     out, *_ = run
     before = {path: path.stat().st_mtime_ns for path in out.glob("results/*/*")}
