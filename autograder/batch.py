@@ -1,12 +1,14 @@
 """Grades a whole class: what is to do, a slot for each job, results written as they come, nothing lost."""
 
 import hashlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 
 from autograder.catalog import EXERCISES
 from autograder.results import Results
@@ -142,29 +144,42 @@ def grade_here(tasks: Iterator[Task], engine: str, jobs: int) -> Iterator[dict]:
     RunStopped
         When slot after slot is lost with no result between: then not the submissions are the reason.
     """
-    slots = [Slot(engine) for _ in range(jobs)]
-    idle, running = list(slots), {}
-    losses = 0
-    with ThreadPoolExecutor(jobs) as threads:
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    slots = [Slot(engine, core) for core in (cores if jobs == len(cores) else [None] * jobs)]
+    idle: SimpleQueue[Slot] = SimpleQueue()
+    for slot in slots:
+        idle.put(slot)
+
+    def grade(task: Task) -> dict:
+        slot = idle.get()
         try:
-            while True:
-                while idle and (task := next(tasks, None)):
-                    slot = idle.pop()
-                    running[threads.submit(slot.grade, task)] = slot, task
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    slot, task = running.pop(future)
-                    idle.append(slot)
-                    try:
-                        result, losses = future.result(), 0
-                    except SlotLost as reason:
-                        result, losses = failed(task, engine, f"The grader failed here, twice: {reason}."), losses + 1
-                        if losses == LOSSES_IN_A_ROW:
-                            raise RunStopped(f"the jail keeps failing: {reason}. Try `autograder doctor`.") from reason
-                    yield result
+            return slot.grade(task)
         finally:
-            for slot, _ in running.values():
-                slot.stop()
-            for slot in idle:
-                slot.close()
+            idle.put(slot)
+
+    running: dict[Future[dict], Task] = {}
+    losses = 0
+    threads = ThreadPoolExecutor(jobs)
+    try:
+        while True:
+            # One more task per slot than it can take, so that none waits while a result is written.
+            while len(running) < 2 * jobs and (task := next(tasks, None)):
+                running[threads.submit(grade, task)] = task
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                task = running.pop(future)
+                try:
+                    result, losses = future.result(), 0
+                except SlotLost as reason:
+                    result, losses = failed(task, engine, f"The grader failed here, twice: {reason}."), losses + 1
+                    if losses == LOSSES_IN_A_ROW:
+                        raise RunStopped(f"the jail keeps failing: {reason}. Try `autograder doctor`.") from reason
+                yield result
+        for slot in slots:
+            slot.close()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+        for slot in slots:
+            slot.stop()
+        threads.shutdown()

@@ -5,11 +5,12 @@ import importlib
 import inspect
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict
 
 from autograder import hidden, kit, notebook
 from autograder.catalog import EXERCISES
-from autograder.jail.session import LOAD_SECONDS, Crashed, Jail, JailBroken, Session, SessionEnded, TimedOut
+from autograder.jail.session import LOAD_SECONDS, Answer, Crashed, Jail, JailBroken, Session, SessionEnded, TimedOut
 from autograder.task import Task, about_notebook, result
 
 BUDGET_SECONDS = 60.0  # of wall time for one submission, after which every further call counts as timed out
@@ -139,24 +140,25 @@ class _Run:
                 )
         return remarks
 
-    def call(self, name: str, args: tuple, kwargs: dict, count: bool = False):
-        """One call in the jail; raises kit.CallFailed when it returns nothing."""
+    def ask(self, name: str, question: Callable[[Session], tuple[Answer, ...]]) -> tuple[Answer, ...]:
+        """What the session answers about a function; raises kit.CallFailed when a call returns nothing."""
         if self.timeouts.get(name, 0) >= TIMEOUTS_PER_FUNCTION or time.monotonic() > self.ends:
             self.status = "timeout" if self.status == "graded" else self.status
             raise kit.CallFailed("timeout")
         try:
             if self.session is None:
                 self._load()
-            answer = self.session.call(name, args, kwargs, count)
+            answers = question(self.session)
         except SessionEnded as end:
             self.happened(end)
             if isinstance(end, TimedOut):
                 self.timeouts[name] = self.timeouts.get(name, 0) + 1
                 raise kit.CallFailed("timeout") from None
             raise kit.CallFailed("crashed") from None
-        if answer.error:
-            raise kit.CallFailed("error", answer.error)
-        return answer
+        for answer in answers:
+            if answer.error:
+                raise kit.CallFailed("error", answer.error)
+        return answers
 
 
 class Proxy:
@@ -168,16 +170,27 @@ class Proxy:
 
     def outcome(self, *args: object, **kwargs: object) -> kit.Outcome:
         """What a call returned, and the arguments after it. Raises kit.CallFailed when it returned nothing."""
-        answer = self._run.call(self.__name__, args, kwargs)
-        after, named = (list(args), kwargs) if answer.arguments is None else answer.arguments
-        return kit.Outcome(answer.value, tuple(after), named)
+        (answer,) = self._run.ask(self.__name__, lambda session: (session.call(self.__name__, args, kwargs),))
+        return _outcome(answer, args, kwargs)
+
+    def outcomes(self, *args: object, **kwargs: object) -> tuple[kit.Outcome, kit.Outcome]:
+        """`outcome`, twice."""
+        answers = self._run.ask(self.__name__, lambda session: session.call_twice(self.__name__, args, kwargs))
+        first, second = (_outcome(answer, args, kwargs) for answer in answers)
+        return first, second
 
     def operations(self, *args: object, **kwargs: object) -> int:
         """The Python operations that a call executes in the notebook's own code. Raises kit.CallFailed likewise."""
-        return self._run.call(self.__name__, args, kwargs, count=True).operations
+        (answer,) = self._run.ask(self.__name__, lambda session: (session.call(self.__name__, args, kwargs, True),))
+        return answer.operations
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         return self.outcome(*args, **kwargs).value
+
+
+def _outcome(answer: Answer, args: tuple, kwargs: dict) -> kit.Outcome:
+    after, named = (list(args), kwargs) if answer.arguments is None else answer.arguments
+    return kit.Outcome(answer.value, tuple(after), named)
 
 
 def _fits(parameters: list[str], wanted: list[str]) -> bool:

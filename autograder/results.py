@@ -10,7 +10,6 @@ import functools
 import hashlib
 import io
 import json
-import os
 import secrets
 import urllib.parse
 from pathlib import Path
@@ -122,8 +121,7 @@ class Results:
         """Put a result in its place in one step. Raises OSError when the disk does not take it."""
         folder = self.folder / folder_name(result["student"])
         folder.mkdir(exist_ok=True)
-        text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-        _replace(folder / f"{result['exercise']}.json", text)
+        _replace(folder / f"{result['exercise']}.json", _lines(result))
         self.rows[result["student"], result["exercise"]] = _row(result)
 
     def write_grades(self) -> Path:
@@ -137,6 +135,15 @@ class Results:
         path = self.out / "grades.csv"
         _replace(path, table.getvalue())
         return path
+
+
+def _lines(result: dict) -> str:
+    """A result as JSON with a line for each field and each check."""
+    checks = ",\n  ".join(json.dumps(check, ensure_ascii=False) for check in result["checks"])
+    fields = [
+        f'"{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in result.items() if name != "checks"
+    ]
+    return "{\n " + ",\n ".join([*fields, f'"checks": [\n  {checks}\n ]']) + "\n}\n"
 
 
 def _row(result: dict) -> dict:
@@ -161,13 +168,14 @@ def spreadsheet_text(text: str) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file so that at every moment either the old or the new one is there, whole."""
+    """Write a file so that at every moment either the old or the new one is there, whole.
+
+    Only a power cut can still damage it, and a damaged result is graded again: nothing waits for the disk here.
+    """
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

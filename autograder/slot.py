@@ -33,10 +33,14 @@ class SlotLost(RuntimeError):
 
 
 class Slot:
-    """A slot, with its process started at once. `grade` blocks, so each slot belongs to a thread."""
+    """A slot, with its process started at once. `grade` blocks, so each slot belongs to a thread.
 
-    def __init__(self, engine: str) -> None:
-        self.engine, self.closed = engine, False
+    The process stays on `core` if one is given: it and its jail wait for each other in turn, and to wake a process is
+    cheapest where its partner just ran.
+    """
+
+    def __init__(self, engine: str, core: int | None = None) -> None:
+        self.engine, self.core, self.closed = engine, core, False
         self._start()
 
     def _start(self) -> None:
@@ -44,10 +48,14 @@ class Slot:
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "autograder.slot", str(theirs.fileno()), self.engine],
+                env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # its products are tiny
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 cwd=ROOT,
             )
+        if self.core is not None:
+            with contextlib.suppress(OSError):  # the core may have been taken from this machine meanwhile
+                os.sched_setaffinity(self.process.pid, {self.core})
         self.connection = Connection(ours.detach())
 
     def grade(self, task: Task) -> dict:

@@ -279,7 +279,9 @@ def fault(first: tuple, second: tuple, args: tuple | list, kwargs: dict, want: o
     problem = diagnose(first[0], want, kind(want))
     if problem is None and not same(list(first[1:]), [args, kwargs]):
         problem = "changed the arguments it was given: work on a copy"
-    if problem is None and not matches(second[0], first[0]):  # sums of floats may differ in their last bit
+    if (
+        problem is None and second[0] is not first[0] and not matches(second[0], first[0])
+    ):  # sums of floats may differ in their last bit
         problem = "gave another answer when it was called a second time with the same arguments"
     return problem
 
@@ -414,6 +416,8 @@ def matches(value: object, known: object) -> bool:
 
 def same(a: object, b: object) -> bool:
     """Equality of plain data that never asks a foreign object: equal types all the way down, NaN equal to NaN."""
+    if a is b:
+        return True
     if type(a) is not type(b):
         return False
     if type(a) in (list, tuple):
@@ -424,7 +428,7 @@ def same(a: object, b: object) -> bool:
         return a == b or (a != a and b != b)
     if _from_numpy(a):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    return a is b
+    return False
 
 
 def _from_numpy(value: object) -> bool:

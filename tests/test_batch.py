@@ -210,7 +210,7 @@ class Fake:
 
     lost: tuple[str, ...] = ()
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, core: int | None = None) -> None:
         self.engine = engine
 
     def grade(self, task: Task) -> dict:

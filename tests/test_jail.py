@@ -244,10 +244,32 @@ def test_a_process_that_does_not_read_cannot_hold_up_the_grader(against):
 
 def test_an_answer_before_the_question_ends_the_session(against):
     said = threading.Event()
-    current = against(lambda channel: (channel.send(b"early"), said.set()))
+    early = protocol.encode({"id": "0" * 32, "result": {"t": [3, None]}, "operations": 0}, [])
+    current = against(lambda channel: (channel.send(early), said.set()))
     said.wait()
-    with pytest.raises(Crashed, match="before the question"):
+    with pytest.raises(Crashed, match="another question"):
         current.call("f", (), {})
+
+
+@pytest.mark.parametrize(
+    ("again", "values"),
+    [(True, (3, 3)), ({"t": [4, None]}, (3, 4)), ({"t": [3, {"t": [{"l": [1]}, {"d": []}]}]}, (3, 3))],
+)
+def test_two_calls_are_answered_at_once(against, again, values):
+    current = against(lambda channel: channel.send(reply(channel, again=again)))
+    assert tuple(answer.value for answer in current.call_twice("f", (), {})) == values
+
+
+def test_the_second_call_is_asked_for_where_it_was_not_made(against):
+    current = against(lambda channel: [channel.send(reply(channel, result={"t": [n, None]})) for n in (3, 4)])
+    assert [answer.value for answer in current.call_twice("f", (), {})] == [3, 4]
+
+
+@pytest.mark.parametrize("again", [False, 1, "same", [], {"t": [3]}, {"t": [3, None, 3]}, {"l": [3, None]}])
+def test_a_second_answer_that_is_none_ends_the_session(against, again):
+    current = against(lambda channel: channel.send(reply(channel, again=again)))
+    with pytest.raises(Crashed):
+        current.call_twice("f", (), {})
 
 
 def test_remarks_are_few(against):
@@ -307,6 +329,56 @@ def ask(jail, source: str, *args: object, **kwargs: object) -> object:
 def test_arguments_go_in_and_values_come_out(jail):
     source = "def f(a, b=2, *, c):\n    return [a, b, c]"
     assert same(ask(jail, source, {"x": (1, 2.5)}, c=np.ones((2, 2))), [{"x": (1, 2.5)}, 2, np.ones((2, 2))])
+
+
+TWICE = """
+import time
+
+asked = []
+
+
+def f(table, x, seconds=0):
+    asked.append(table.pop("a", None))
+    x[0] += 1
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return [len(asked), asked[-1], float(x[0])]
+"""
+
+
+@needs_jail
+@pytest.mark.parametrize("seconds", [0, 1.1])  # quick and slow, for which the worker is asked a second time
+def test_each_of_two_calls_has_arguments_of_its_own(jail, seconds):
+    with contextlib.closing(jail.session()) as current:
+        current.load([(1, TWICE)], ["f"])
+        answers = current.call_twice("f", ({"a": 7}, np.zeros(2)), {"seconds": seconds})
+    assert [answer.value for answer in answers] == [[1, 7, 1.0], [2, 7, 1.0]]
+    assert all(same(answer.arguments, ([{}, np.array([1.0, 0.0])], {"seconds": seconds})) for answer in answers)
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("change", "unchanged"),
+    [
+        ("pass", True),
+        ("t['a'] = t['a'] + 0", True),
+        ("t['x'] = t['x'].copy()", True),
+        ("t['a'] = float(t['a'])", False),
+        ("t['a'] = bool(t['a'])", False),
+        ("t['x'] = t['x'].astype('float32')", False),
+        ("t['x'] = t['x'].reshape(2, 1)", False),
+        ("t['x'] += 1", False),
+        ("t['l'].append(0)", False),
+        ("t['l'] = tuple(t['l'])", False),
+        ("t['f'] = lambda: 0", False),
+    ],
+)
+def test_a_changed_argument_is_noticed_by_value_and_type(jail, change, unchanged):
+    with contextlib.closing(jail.session()) as current:
+        current.load([(1, f"def f(t):\n    {change}\n    return 1")], ["f"])
+        answer = current.call("f", ({"a": 1, "x": np.zeros(2), "l": [1]},), {})
+    assert answer.value == 1 and (answer.arguments is None) == unchanged
 
 
 @needs_jail

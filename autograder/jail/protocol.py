@@ -19,7 +19,6 @@ import struct
 import sys
 from collections import Counter, OrderedDict, defaultdict
 from functools import lru_cache
-from math import prod
 
 HEAD = struct.Struct(">II")  # bytes of JSON, bytes of buffers
 MAX_JSON = 1 << 20  # bytes; a JSON document of this size decodes to some 25 MB of Python objects
@@ -30,6 +29,8 @@ MAX_INT_BITS = 14_000  # below the 4,300 decimal digits at which Python refuses 
 MAX_RANK = 64  # NumPy's own limit
 _DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
 DTYPES = frozenset(_DTYPES.split())
+_SCALARS = frozenset({type(None), bool, int, float, str})
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 _CONTAINERS = (list, tuple, dict, OrderedDict, defaultdict, Counter)  # the last three are taken for the dicts they are
 
 
@@ -59,6 +60,14 @@ def foreign_class(name: str) -> type[Foreign]:
 def _dtype_name(dtype) -> str:
     """`dtype.name`, which NumPy takes long to work out and does each time."""
     return dtype.name
+
+
+@lru_cache(maxsize=64)
+def _little_endian(dtype: str):
+    """The dtype of that name as it travels."""
+    import numpy as np
+
+    return np.dtype(dtype).newbyteorder("<")
 
 
 def pack(value: object) -> tuple[object, list[bytes]]:
@@ -91,8 +100,9 @@ def _pack(value: object, buffers: list[bytes], depth: int) -> object:
         if kind is numpy.ndarray and _dtype_name(value.dtype) in DTYPES:
             if value.nbytes > MAX_BUFFERS:
                 return {"f": "ndarray_beyond_the_size_limit"}
-            buffers.append(value.astype(value.dtype.newbyteorder("<"), order="C", copy=False).tobytes())
-            return {"a": [_dtype_name(value.dtype), list(value.shape)]}
+            name = _dtype_name(value.dtype)
+            buffers.append(value.astype(_little_endian(name), copy=False).tobytes())
+            return {"a": [name, list(value.shape)]}
         if isinstance(value, numpy.generic) and kind is numpy.dtype(kind).type and value.dtype.name in DTYPES:
             buffers.append(value.tobytes())
             return {"n": value.dtype.name}
@@ -115,7 +125,7 @@ def unpack(packed: object, buffers: memoryview) -> object:
 
 def _unpack(packed: object, buffers: memoryview, at: int, depth: int) -> tuple[object, int]:
     kind = type(packed)
-    if packed is None or kind in (bool, int, float, str):
+    if kind in _SCALARS:
         return packed, at
     if kind is not dict or len(packed) != 1 or depth > MAX_DEPTH + 2:
         raise ProtocolError("not a value")
@@ -123,15 +133,19 @@ def _unpack(packed: object, buffers: memoryview, at: int, depth: int) -> tuple[o
     if tag in ("l", "t") and type(body) is list:
         items = []
         for item in body:
-            value, at = _unpack(item, buffers, at, depth + 1)
-            items.append(value)
+            if type(item) not in _SCALARS:
+                item, at = _unpack(item, buffers, at, depth + 1)
+            items.append(item)
         return (items if tag == "l" else tuple(items)), at
     if tag == "d" and type(body) is list:
         table = {}
         for pair in body:
             if type(pair) is not list or len(pair) != 2 or type(pair[0]) is not str or pair[0] in table:
                 raise ProtocolError("not a dict")
-            table[pair[0]], at = _unpack(pair[1], buffers, at, depth + 1)
+            key, item = pair
+            if type(item) not in _SCALARS:
+                item, at = _unpack(item, buffers, at, depth + 1)
+            table[key] = item
         return table, at
     if tag == "f" and type(body) is str:
         return foreign_class(body)(), at
@@ -148,22 +162,28 @@ def _array(dtype: str, shape: object, buffers: memoryview, at: int):
 
     if type(shape) is not list or len(shape) > MAX_RANK:
         raise ProtocolError("not a shape")
-    if not all(type(n) is int and 0 <= n <= MAX_BUFFERS for n in shape):
-        raise ProtocolError("not a shape")
-    kind = np.dtype(dtype).newbyteorder("<")
-    # A zero anywhere makes the array empty, whatever the other sizes claim: bound them without it.
-    if prod(n for n in shape if n) > MAX_BUFFERS:
-        raise ProtocolError("a shape beyond the limit")
-    end = at + prod(shape) * kind.itemsize
+    size = bound = 1
+    for n in shape:
+        if type(n) is not int or not 0 <= n <= MAX_BUFFERS:
+            raise ProtocolError("not a shape")
+        size *= n
+        # A zero anywhere makes the array empty, whatever the other sizes claim: bound them without it.
+        bound *= n or 1
+        if bound > MAX_BUFFERS:
+            raise ProtocolError("a shape beyond the limit")
+    kind = _little_endian(dtype)
+    end = at + size * kind.itemsize
     if end > len(buffers):
         raise ProtocolError("an array without its bytes")
-    array = np.frombuffer(buffers[at:end], dtype=kind).astype(np.dtype(dtype)).reshape(shape)  # a copy of its own
+    array = np.empty(shape, dtype)  # of its own, in the machine's byte order
+    if size:
+        array.reshape(-1)[:] = np.frombuffer(buffers, kind, size, at)
     return array, end
 
 
 def encode(message: dict, buffers: list[bytes]) -> bytes:
     """One frame. Raises `ProtocolError` when it would exceed the limits."""
-    document = json.dumps(message, separators=(",", ":")).encode()
+    document = _compact(message).encode()
     body = b"".join(buffers)
     if len(document) > MAX_JSON or len(body) > MAX_BUFFERS:
         raise ProtocolError("the message is beyond the limit")
@@ -181,7 +201,7 @@ def lengths(head: bytes) -> tuple[int, int]:
 def decode(document: bytes) -> dict:
     """The JSON object of a frame. Raises `ProtocolError` for anything else, however deep or long."""
     try:
-        message = json.loads(document)
+        message = json.loads(document.decode())
     except (ValueError, RecursionError) as error:
         raise ProtocolError("not JSON") from error
     if type(message) is not dict:

@@ -175,22 +175,42 @@ class Session:
         TimedOut, Crashed
             The session is over then, and says the same to whatever else is asked.
         """
+        return self._call(function, args, kwargs, count=count)[0]
+
+    def call_twice(self, function: str, args: tuple, kwargs: dict) -> tuple[Answer, Answer]:
+        """What `call` answers, and what it answers again, in one exchange if the first is quick. Raises alike."""
+        first, second = self._call(function, args, kwargs, twice=True)
+        return first, second or self.call(function, args, kwargs)
+
+    def _call(
+        self, function: str, args: tuple, kwargs: dict, count: bool = False, twice: bool = False
+    ) -> tuple[Answer, Answer | None]:
         packed, buffers = protocol.pack((list(args), kwargs))
-        request = {"op": "call", "function": function, "arguments": packed, "count": count}
+        request = {"op": "call", "function": function, "arguments": packed, "count": count, "twice": twice}
         reply, body = self._ask(request, buffers, CALL_SECONDS)
         if "error" in reply:
             error = reply["error"]
             if type(error) is not str or not error.isidentifier() or len(error) > 40:
                 self._end(Crashed("an answer that is none"))
-            return Answer(error=error, binding=reply.get("binding") is True)
+            answer = Answer(error=error, binding=reply.get("binding") is True)
+            return answer, answer
         try:
-            result = protocol.unpack(reply.get("result"), body)
+            result, again = protocol.unpack({"t": [reply.get("result"), reply.get("again")]}, body)
         except (protocol.ProtocolError, RecursionError) as error:
             self._end(Crashed(str(error)))
         operations = reply.get("operations")
-        if type(result) is not tuple or len(result) != 2 or type(operations) is not int:
+        if type(operations) is not int:
             self._end(Crashed("an answer that is none"))
-        value, arguments = result
+        first = self._answer(result, operations)
+        if again is None or again is True:
+            return first, first if again else None
+        return first, self._answer(again, operations)
+
+    def _answer(self, outcome: object, operations: int) -> Answer:
+        """A call's value and the arguments after it, as the worker sent them."""
+        if type(outcome) is not tuple or len(outcome) != 2:
+            self._end(Crashed("an answer that is none"))
+        value, arguments = outcome
         if arguments is not None:
             fits = type(arguments) is tuple and [type(part) for part in arguments] == [list, dict]
             arguments = arguments if fits else ([], {})  # whatever they are, they are not what was sent
@@ -202,8 +222,6 @@ class Session:
         nonce = request["id"] = secrets.token_hex(16)
         deadline = _Deadline(self.clock, limit)
         try:
-            if self._readable():
-                raise Crashed("an answer before the question")
             self._write(protocol.encode(request, buffers), deadline)
             frame, size = self._read_frame(deadline)
             reply = protocol.decode(bytes(frame[:size]))
@@ -221,11 +239,6 @@ class Session:
         self.ended = error
         raise error
 
-    def _readable(self) -> bool:
-        poll = select.poll()
-        poll.register(self.channel, select.POLLIN)
-        return bool(poll.poll(0))
-
     def _write(self, data: bytes, deadline: "_Deadline") -> None:
         view = memoryview(data)
         while view:
@@ -238,20 +251,20 @@ class Session:
         """One frame without its head, and how many of its bytes are JSON. Not a byte more may have come with it."""
         data, wanted, document = bytearray(), protocol.HEAD.size, 0
         while len(data) < wanted:
-            try:
-                chunk = self.channel.recv(1 << 20)
-            except BlockingIOError:
-                deadline.wait(self.channel, select.POLLIN)
-                continue
-            if not chunk:
+            deadline.wait(self.channel, select.POLLIN)
+            got = self.channel.recv_into(_received)
+            if not got:
                 raise Died("the process ended")
-            data += chunk
+            data += _received[:got]
             if not document and len(data) >= protocol.HEAD.size:
                 document, body = protocol.lengths(data[: protocol.HEAD.size])
                 wanted += document + body
         if len(data) != wanted:
             raise Crashed("more than one answer")
         return memoryview(data)[protocol.HEAD.size :], document
+
+
+_received = memoryview(bytearray(1 << 16))  # one for all, because a fresh one would cost more than what it receives
 
 
 class _Deadline:

@@ -20,6 +20,7 @@ import importlib.util
 import inspect
 import json
 import os
+import pickle
 import re
 import resource
 import signal
@@ -34,6 +35,7 @@ import protocol
 MEMORY = 1024 << 20  # bytes of address space, of which NumPy and SciPy take some 200 MB
 CPU = 120  # seconds in all; the grader's own clocks are tighter
 TASKS = 1024  # threads; the kernel counts those of the jail's user, and none of root's
+REPEAT = 1.0  # seconds of CPU; a call that took longer is not made a second time at once
 TEXT = 200  # characters of an error message that are kept
 
 # Shown, drawn and animated by students, needed by none of the exercises: do-nothing stand-ins keep their cells running.
@@ -53,6 +55,10 @@ def zygote(control: socket.socket) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE off: a child, of the same user, cannot look into this process
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader
+    # In a child these lead to /dev/null. Not Python's own: what a child closes is then no descriptor.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     gc.collect()
     gc.freeze()
     control.send(b"ready")
@@ -138,9 +144,6 @@ def _become_child(control: socket.socket, fd: int, program: bytes, libc: ctypes.
         ):
             resource.setrlimit(limit, bounds)
         _filter_system_calls(program, libc)
-        sys.stdin = open(0, closefd=False)  # noqa: SIM115
-        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
         serve(3)
     finally:
@@ -165,10 +168,8 @@ def serve(fd: int) -> None:
     """Answer one request after the other until the grader hangs up."""
     notebook = Notebook()
     while True:
-        head = _read(fd, protocol.HEAD.size)
-        document, size = protocol.lengths(head)
-        request = protocol.decode(_read(fd, document))
-        buffers = _read(fd, size)
+        document, buffers = _read_frame(fd)
+        request = protocol.decode(document)
         if request["op"] == "load":
             reply, out = notebook.load(request["cells"], request["functions"]), []
         else:
@@ -184,14 +185,22 @@ def serve(fd: int) -> None:
             view = view[os.write(fd, view) :]
 
 
-def _read(fd: int, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        chunk = os.read(fd, min(size - len(data), 1 << 20))
-        if not chunk:
+_received = memoryview(bytearray(1 << 16))  # made before the fork, because it costs more than what it receives
+
+
+def _read_frame(fd: int) -> tuple[bytes, bytes]:
+    """The JSON and the buffers of the next request; nothing follows it before it is answered."""
+    data, wanted, document = bytearray(), protocol.HEAD.size, 0
+    while len(data) < wanted:
+        got = os.readv(fd, [_received])
+        if not got:
             os._exit(0)
-        data += chunk
-    return bytes(data)
+        data += _received[:got]
+        if not document and len(data) >= protocol.HEAD.size:
+            document, body = protocol.lengths(data[: protocol.HEAD.size])
+            wanted += document + body
+    start = protocol.HEAD.size + document
+    return bytes(data[protocol.HEAD.size : start]), bytes(data[start:])
 
 
 class Notebook:
@@ -224,9 +233,12 @@ class Notebook:
         return {"functions": {name: self._parameters(name) for name in functions}, "events": events[:50]}
 
     def _run(self, number: int, source: str, events: list) -> None:
-        source, skipped = without_magics(source)
-        events.extend([number, "skipped", _readable(line)] for line in skipped)
-        tree = ast.parse(source)
+        try:
+            tree = ast.parse(source)  # first: a line of a long expression may well begin with `%`
+        except (SyntaxError, ValueError):
+            source, skipped = without_magics(source)
+            events.extend([number, "skipped", _readable(line)] for line in skipped)
+            tree = ast.parse(source)
         if not only_checks(tree):
             exec(compile(tree, f"<cell {number}>", "exec"), self.names)
 
@@ -242,24 +254,56 @@ class Notebook:
             return []  # callable, but it does not tell
 
     def call(self, request: dict, buffers: bytes) -> tuple[dict, list[bytes]]:
-        """Call one function. The reply has its value and the arguments as they are afterwards (None: unchanged)."""
-        view = memoryview(buffers)
-        args, kwargs = protocol.unpack(request["arguments"], view)
-        before = json.dumps(request["arguments"]), buffers
+        """Call one function, once or twice. The reply has what each call came to, or the first error.
+
+        The second is True when it came to the very same, and None when there was none: the limit is for one call, so
+        a slow function is not called again before it is asked for again.
+        """
         function = self.names.get(request["function"])
         counter = Counter() if request["count"] else contextlib.nullcontext()
+        arguments = protocol.unpack(request["arguments"], memoryview(buffers))
+        sent, started, again = pickle.dumps(arguments, 5), time.process_time(), None
         try:
-            with counter:
-                value = function(*args, **kwargs)
-        except BaseException as error:
-            # One frame only: the call itself did not fit the signature.
-            return {"error": _builtin_name(error), "binding": error.__traceback__.tb_next is None}, []
-        changed, changed_buffers = protocol.pack((list(args), kwargs))
-        if (json.dumps(changed), b"".join(changed_buffers)) == before:
-            changed, changed_buffers = None, []
-        packed, out = protocol.pack(value)
-        operations = counter.operations if request["count"] else 0
-        return {"result": {"t": [packed, changed]}, "operations": operations}, out + changed_buffers
+            result, out = _outcome(function, arguments, sent, counter)
+            if request["twice"] and time.process_time() - started < REPEAT:
+                again, more = _outcome(function, pickle.loads(sent), sent, counter)
+                if more == out and json.dumps(again) == json.dumps(result):
+                    again = True
+                else:
+                    out = out + more
+        except _CallError as error:
+            return error.reply, []
+        return {"result": result, "again": again, "operations": counter.operations if request["count"] else 0}, out
+
+
+def _outcome(function: object, arguments: tuple, sent: bytes, counter: object) -> tuple[dict, list[bytes]]:
+    """The value of one call and the arguments after it (None: unchanged), packed. Raises _CallError."""
+    args, kwargs = arguments
+    try:
+        with counter:
+            value = function(*args, **kwargs)
+    except BaseException as error:
+        # One frame only: the call itself did not fit the signature.
+        binding = error.__traceback__.tb_next is None
+        raise _CallError({"error": _builtin_name(error), "binding": binding}) from None
+    changed, buffers = (None, []) if _pickles_to(arguments, sent) else protocol.pack(arguments)
+    packed, out = protocol.pack(value)
+    return {"t": [packed, changed]}, out + buffers
+
+
+def _pickles_to(arguments: tuple, sent: bytes) -> bool:
+    """Whether the arguments are what they were: the quickest look at every value and type in them."""
+    try:
+        return pickle.dumps(arguments, 5) == sent
+    except BaseException:  # something was put into them that cannot be pickled
+        return False
+
+
+class _CallError(Exception):
+    """A call that raised, as the reply to it."""
+
+    def __init__(self, reply: dict) -> None:
+        self.reply = reply
 
 
 class Counter:
@@ -297,15 +341,7 @@ def only_checks(tree: ast.Module) -> bool:
 
 
 def without_magics(source: str) -> tuple[str, list[str]]:
-    """The cell without what only IPython understands, and the lines left out.
-
-    A cell that is Python as it stands is left alone: a line of a long expression may well begin with `%`.
-    """
-    try:
-        ast.parse(source)
-        return source, []
-    except (SyntaxError, ValueError):
-        pass
+    """A cell that is no Python without what only IPython understands, and the lines left out."""
     lines, skipped = source.split("\n"), []
     if lines[0].startswith("%%") and not lines[0].startswith(_HARMLESS_MAGICS):
         return "", [lines[0]]

@@ -1,9 +1,10 @@
 """Hidden tests of vit_forward: one check for each convention, on models in which the others cannot be seen."""
 
-from math import erfc, sqrt
+from math import sqrt
 
 import numpy as np
 from otter.test_files import test_case
+from scipy.special import ndtr  # the standard normal distribution function
 
 from autograder import kit
 
@@ -11,8 +12,6 @@ OK_FORMAT = False
 name = "vit_forward"
 
 # --- the definition, patch by patch and head by head ------------------------------------------------------------
-
-below = np.vectorize(lambda x: erfc(-x / sqrt(2)) / 2, otypes=[float])  # the standard normal distribution function
 
 
 def normed(rows, gain, shift):
@@ -42,7 +41,7 @@ def logits(params, img, pool):
     for block in params["blocks"]:
         rows = rows + attended(normed(rows, block["ln1_g"], block["ln1_b"]), block, params["h"])
         hidden = normed(rows, block["ln2_g"], block["ln2_b"]) @ block["W_1"] + block["b_1"]
-        rows = rows + hidden * below(hidden) @ block["W_2"] + block["b_2"]
+        rows = rows + hidden * ndtr(hidden) @ block["W_2"] + block["b_2"]
     read = rows[:, 0] if pool == "cls" else rows[:, -len(corners) :].mean(1)
     return normed(read, params["lnf_g"], params["lnf_b"]) @ params["W_head"] + params["b_head"]
 
