@@ -29,7 +29,7 @@ class SubmissionError(ValueError):
     """What was given as submissions, or one file of it, cannot be read; the text says why and what to do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class File:
     """A file that can be read. `read` raises SubmissionError, with the end of a sentence about the file."""
 
@@ -51,10 +51,10 @@ def _refuse_odd(mode: int) -> None:
         raise SubmissionError("is no ordinary file")
 
 
-def _read_path(path: Path, limit: int = MAX_FILE) -> bytes:
+def _read_path(path: str, limit: int = MAX_FILE) -> bytes:
     try:
-        _refuse_odd(path.lstat().st_mode)
-        with path.open("rb") as file:
+        _refuse_odd(os.lstat(path).st_mode)
+        with Path(path).open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:
         raise SubmissionError(f"cannot be read: {error.strerror}") from None
@@ -141,20 +141,24 @@ def _expand(file: File, archive: Callable, notes: list[str], inside: bool) -> It
         yield from _walk_zip(archive, file.parts, notes, inner=True)
 
 
+def _utf8(name: str) -> str:
+    """A file's name as it can stand in a result file, which one that is no UTF-8 could not."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
 def walk(root: Path, notes: list[str]) -> Iterator[File]:
     """Every file in the folder or zip `root`, in order, and every file in a zip there; `notes` says what is skipped."""
     if root.is_file():
         yield from _walk_zip(partial(_open, root), (), notes, inner=False)
         return
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root):  # plain strings: a Path for each file would cost a large class memory
         folders[:] = sorted(name for name in folders if not JUNK.fullmatch(name))
+        inside = () if folder == os.fspath(root) else tuple(_utf8(os.path.relpath(folder, root)).split(os.sep))
         for name in sorted(name for name in names if not JUNK.fullmatch(name)):
-            path = Path(folder, name)
-            # A name that is no UTF-8 could go into no result file.
-            parts = tuple(os.fsencode(part).decode("utf-8", "replace") for part in path.relative_to(root).parts)
-            status = path.lstat()
+            path, parts = os.path.join(folder, name), (*inside, _utf8(name))
+            status = os.lstat(path)
             if name.lower().endswith(".zip") and stat.S_ISREG(status.st_mode):
                 # At the top it may be a platform's, one per assignment and large; deeper down it is a student's.
-                yield from _walk_zip(partial(_open, path), parts, notes, inner=len(parts) > 1)
+                yield from _walk_zip(partial(_open, Path(path)), parts, notes, inner=len(parts) > 1)
             else:
                 yield File(parts, status.st_mtime, partial(_read_path, path))

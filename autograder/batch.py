@@ -40,7 +40,7 @@ class Summary:
         return Counter(row["status"] for row in self.rows)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pair:
     """A student and an exercise, with the notebook if there is one."""
 

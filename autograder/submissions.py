@@ -29,7 +29,7 @@ COPY = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Submission:
     """One student's notebook for one exercise, not yet read."""
 
@@ -53,7 +53,7 @@ class Collection:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Claim:
     """What a file's place says: whose it is, its name as the student gave it, and how new it is."""
 
