@@ -6,7 +6,6 @@ import inspect
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict
 
 from autograder import hidden, kit, notebook
 from autograder.catalog import EXERCISES
@@ -81,7 +80,7 @@ class _Run:
             session.close()
 
     def _load(self) -> dict:
-        self.session = self.jail.session()
+        self.session = self.jail.session(scipy=any("scipy" in source for _, source in self.book.cells))
         try:
             return self.session.load(self.book.cells, list(EXERCISES[self.exercise].functions))
         except SessionEnded as end:
@@ -111,13 +110,13 @@ class _Run:
         remarks = self._remarks(loaded)
         stopped = any(kind == "error" for _, kind, _ in loaded["events"])
         about = about_notebook("error" if stopped or len(proxies) < len(found) else "passed", "\n".join(remarks))
-        return [about, *map(asdict, hidden.run(self.exercise, proxies, seed))]
+        return [about, *map(_fields, hidden.run(self.exercise, proxies, seed))]
 
     def _nothing_checked(self, status: str, message: str) -> list[dict]:
         cases = hidden.test_file(self.exercise).test_cases
         return [
             about_notebook(status, message),
-            *(asdict(hidden.Check(case.name, case.hidden, 0, case.points, status, message)) for case in cases),
+            *(_fields(hidden.Check(case.name, case.hidden, 0, case.points, status, message)) for case in cases),
         ]
 
     def _remarks(self, loaded: dict) -> list[str]:
@@ -159,6 +158,10 @@ class _Run:
             if answer.error:
                 raise kit.CallFailed("error", answer.error)
         return answers
+
+
+def _fields(check: hidden.Check) -> dict:
+    return dict(vars(check))
 
 
 class Proxy:

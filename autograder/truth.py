@@ -59,7 +59,7 @@ class Tally:
 def examine(exercise: str) -> dict[str, Tally]:
     """Everything that is asked of the hidden tests of `exercise`, by the title of its column."""
     return {
-        "points": points(exercise),
+        "points add up": points(exercise),
         "misconceptions named": named(exercise),
         "mutants killed": mutants_killed(exercise),
         "unusual accepted": unusual_accepted(exercise),

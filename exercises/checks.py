@@ -109,7 +109,7 @@ class Report:
         )
 
 
-# No text colour and no background, so that it reads in every theme; right and wrong are words, the bar only helps.
+# No text color and no background, so that it reads in every theme; right and wrong are words, the bar only helps.
 _CELL = "text-align: left; vertical-align: top; padding: .4em .8em; border-bottom: 1px solid rgba(128, 128, 128, .4)"
 _VALUE = f"{_CELL}; font-family: monospace; white-space: pre"
 _NOTE = "display: block; max-width: 24em; white-space: normal; font-family: sans-serif"
@@ -292,7 +292,7 @@ def diagnose(value: object, want: object, kind: str) -> str | None:
     The sentence names types, keys and shapes, and no value.
     """
     if value is None:
-        return "returned None: is a `return` missing, or is the answer only printed?"
+        return "returned None: look for a missing `return`, or an answer that is only printed"
     return {"count": _count, "rate": _rate, "counts": _counts, "array": _array}[kind](value, want)
 
 

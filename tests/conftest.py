@@ -4,7 +4,7 @@ import os
 
 import pytest
 from grading import jail_works  # noqa: F401  (a fixture)
-from pages import address, axe, browser, site  # noqa: F401  (fixtures)
+from pages import address, axe, browser, open_page, page_address, site  # noqa: F401  (fixtures)
 
 
 @pytest.hookimpl(wrapper=True)

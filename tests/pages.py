@@ -155,3 +155,30 @@ def violations(page: object, axe: str) -> list[str]:
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+
+@pytest.fixture(scope="module")
+def page_address(built):
+    """The address of the one page that the test module's own fixture `built` made."""
+    with served(built.folder) as address:
+        yield address + str(Built.page)
+
+
+@pytest.fixture
+def open_page(browser, page_address):
+    """Opens the page, at a link's state; what goes wrong there fails the test."""
+    contexts, wrong = [], []
+
+    def run(link: str = "", **context: object):
+        context = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | context
+        contexts.append(browser.new_context(**context))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda r: r.url.startswith(page_address.split("/some/")[0]) or wrong.append(r.url))
+        page.goto(page_address + link)
+        return page
+
+    yield run
+    for context in contexts:
+        context.close()
+    assert wrong == []

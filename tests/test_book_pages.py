@@ -35,7 +35,7 @@ def test_page(page, address, axe, name):
 
     page.emulate_media(color_scheme="dark")
     page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-    page.wait_for_timeout(300)  # colours change in a transition
+    page.wait_for_timeout(300)  # colors change in a transition
     assert violations(page, axe) == [], "dark"
 
     page.set_viewport_size({"width": 390, "height": 844})

@@ -166,7 +166,7 @@ def test_after_two_calls_that_time_out_the_rest_of_that_function_does_at_once(gr
     monkeypatch.setattr(session, "CALL_SECONDS", 0.2)
     opened = []
     original = session.Jail.session
-    monkeypatch.setattr(session.Jail, "session", lambda self: opened.append(1) or original(self))
+    monkeypatch.setattr(session.Jail, "session", lambda *given, **named: opened.append(1) or original(*given, **named))
     result = graded("def vit_param_count(cfg):\n    while True:\n        pass")
     assert (result["status"], result["score"]) == ("timeout", 0)
     assert {check["status"] for check in result["checks"][1:]} == {"timeout"}
@@ -213,8 +213,8 @@ def test_an_unforeseen_error_of_the_tests_is_the_graders_fault(graded, monkeypat
 
 def test_a_broken_jail_is_not_the_submissions_fault(monkeypatch, jail_works):
     opened = open_jail("bwrap")
-    opened.process.kill()
-    opened.process.wait()
+    opened.workers[False].process.kill()
+    opened.workers[False].process.wait()
     with pytest.raises(JailBroken):
         engine.grade(Task("student", "vit_param_count", None, "seed", notebook(RIGHT)), opened, "bwrap")
     opened.close()

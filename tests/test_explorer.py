@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from course import explorer
-from pages import TOO_WIDE, Built, one_page, served, violations
+from pages import TOO_WIDE, Built, one_page, violations
 from vit import cost
 from vit.data import datum
 from vit.family import FAMILY, Config
@@ -163,32 +163,6 @@ def built(tmp_path_factory) -> Built:
     return one_page(tmp_path_factory.mktemp("explorer"), text, html_title="Test")
 
 
-@pytest.fixture(scope="module")
-def page_address(built):
-    with served(built.folder) as address:
-        yield address + str(Built.page)
-
-
-@pytest.fixture
-def open_page(browser, page_address):
-    """Opens the page, at a link's state; what goes wrong there fails the test."""
-    contexts, wrong = [], []
-
-    def run(link: str = "", **context: object):
-        context = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | context
-        contexts.append(browser.new_context(**context))
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda r: r.url.startswith(page_address.split("/some/")[0]) or wrong.append(r.url))
-        page.goto(page_address + link)
-        return page
-
-    yield run
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
 def link(settings: dict[str, str]) -> str:
     return "#explorer?" + "&".join(f"{key}={value}" for key, value in settings.items())
 
@@ -335,7 +309,7 @@ def test_without_a_script_the_family_is_in_a_table(open_page):
 def test_accessible_and_fit_for_a_phone(open_page, axe, scheme):
     page = open_page("#explorer?model=ViT-22B&res=2044", color_scheme=scheme)
     page.get_by_label("Epochs").fill("0")
-    page.wait_for_timeout(300)  # colours change in a transition
+    page.wait_for_timeout(300)  # colors change in a transition
     assert violations(page, axe) == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

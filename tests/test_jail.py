@@ -437,6 +437,15 @@ def f(names):
 
 
 @needs_jail
+@pytest.mark.parametrize("asked", [False, True])
+def test_scipy_is_there_whether_it_was_asked_for_or_not(jail, asked):
+    with contextlib.closing(jail.session(scipy=asked)) as current:
+        current.load([(1, "from scipy import linalg, special, stats\nf = special.erf")], ["f"])
+        answer = current.call("f", (1.0,), {})
+    assert math.isclose(answer.value, math.erf(1))
+
+
+@needs_jail
 def test_threads_are_allowed_and_processes_are_not(jail):
     threads = "from concurrent.futures import ThreadPoolExecutor\n\n\ndef f():\n    with ThreadPoolExecutor(4) as pool:\n        return sum(pool.map(abs, range(-9, 0)))"
     assert ask(jail, threads) == 45
@@ -486,7 +495,7 @@ def test_a_jail_dies_with_its_grader(
 def test_a_worker_that_is_killed_is_noticed(jail_works):
     opened = open_jail("bwrap")
     current = opened.session()
-    opened.process.kill()
+    opened.workers[False].process.kill()
     with pytest.raises(Crashed):
         while True:  # until the kernel has taken the jail down
             current.load([(1, "x = 1")], [])

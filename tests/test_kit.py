@@ -262,7 +262,7 @@ def test_every_call_is_recorded_with_what_came_of_it():
 # --- operations -------------------------------------------------------------------------------------------------
 
 
-def vectorised(x, h):
+def vectorized(x, h):
     heads = x.reshape(len(x), h, -1)
     return np.einsum("nhi,mhi->nmh", heads, heads).sum(axis=-1)
 
@@ -290,7 +290,7 @@ def image(tokens=4, width=48, h=2):
 
 
 def test_operations_do_not_depend_on_sizes_without_a_loop():
-    counts = {kit.operations(vectorised, **image(tokens, h=h)) for tokens in (4, 48) for h in (2, 8)}
+    counts = {kit.operations(vectorized, **image(tokens, h=h)) for tokens in (4, 48) for h in (2, 8)}
     assert len(counts) == 1 and min(counts) > 10
 
 
@@ -305,7 +305,7 @@ def test_a_loop_over_heads_is_seen(f):
 @pytest.mark.parametrize("f", [comprehended, through_numpy])
 def test_a_loop_over_tokens_is_seen(f):
     fails(kit.expect_no_more_operations, f, image(4), image(48), where="when there are more tokens")
-    kit.expect_no_more_operations(vectorised, image(4), image(48), where="when there are more tokens")
+    kit.expect_no_more_operations(vectorized, image(4), image(48), where="when there are more tokens")
 
 
 def test_operations_of_the_first_call_alone_do_not_count():
@@ -314,7 +314,7 @@ def test_operations_of_the_first_call_alone_do_not_count():
     def caches(x, h):
         if not seen:
             seen.update((i, i) for i in range(50))
-        return vectorised(x, h)
+        return vectorized(x, h)
 
     kit.expect_no_more_operations(caches, image(h=2), image(h=8), where="when there are more heads")
 
@@ -334,7 +334,7 @@ def test_operations_leave_a_tracer_in_place():
     before = sys.gettrace()
     sys.settrace(tracer)
     try:
-        kit.operations(vectorised, **image())
+        kit.operations(vectorized, **image())
         assert sys.gettrace() is tracer
     finally:
         sys.settrace(before)

@@ -48,7 +48,7 @@ def files_before():
 
 def inside(jail: session.Jail) -> set[str]:
     """The process ids below the jail's own: what is left when a submission is over is the worker alone."""
-    below, look = set(), [str(jail.process.pid)]
+    below, look = set(), [str(worker.process.pid) for worker in jail.workers.values()]
     while look:
         for task in Path("/proc", look.pop(), "task").glob("*/children"):
             found = set(task.read_text().split()) - below

@@ -59,7 +59,7 @@ CANVAS = {
 }
 MOODLE = {
     "Ada Lovelace_4411_assignsubmission_file/vit_macs.ipynb": b"ada",
-    "Grace Hopper_4412_assignsubmission_file_/work/vit_param_count.ipynb": b"grace",
+    "Grace Hopper_4412_assignsubmission_file_/answer/vit_param_count.ipynb": b"grace",
     "Jean-Luc O'Neil_4413_assignsubmission_file_vit_macs.ipynb": b"jean",
     "Ada Lovelace_4411_assignsubmission_onlinetext/onlinetext.html": b"<p>hello</p>",
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from course import npm, tracer
-from pages import ROOT, TOO_WIDE, Built, one_page, served, violations
+from pages import ROOT, TOO_WIDE, Built, one_page, violations
 from vit import model
 from vit.family import config
 
@@ -178,32 +178,6 @@ def built(tmp_path_factory) -> Built:
     )
 
 
-@pytest.fixture(scope="module")
-def page_address(built):
-    with served(built.folder) as address:
-        yield address + str(Built.page)
-
-
-@pytest.fixture
-def open_page(browser, page_address):
-    """Opens the page, at a link's state; what goes wrong there fails the test."""
-    contexts, faults = [], []
-
-    def run(link: str = "", **context: object):
-        context = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | context
-        contexts.append(browser.new_context(**context))
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda r: r.url.startswith(page_address.split("/some/")[0]) or faults.append(r.url))
-        page.goto(page_address + link)
-        return page
-
-    yield run
-    for context in contexts:
-        context.close()
-    assert faults == []
-
-
 def expected(choice: str, batch: int, number_type: str) -> list[tuple[tuple[int, ...], int, int]]:
     """(shape, numbers, bytes) of every step."""
     known = {"B": batch} | tracer.sizes(tracer.CHOICES[choice][1])
@@ -354,7 +328,7 @@ def test_accessible_and_fit_for_a_phone(open_page, axe, scheme):
             page.keyboard.press("Enter")
         else:
             page.get_by_text("All steps in one table").click()
-        page.wait_for_timeout(300)  # colours change in a transition
+        page.wait_for_timeout(300)  # colors change in a transition
         assert violations(page, axe) == []
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -290,7 +290,7 @@ def test_a_checked_answer_is_accessible_in_light_dark_and_on_a_phone(reader):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 844})
         page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
-        page.wait_for_timeout(300)  # colours change in a transition
+        page.wait_for_timeout(300)  # colors change in a transition
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         assert [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]] == [], (
             scheme,

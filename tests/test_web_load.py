@@ -1,4 +1,4 @@
-"""What a page loads before it shows anything: little, from one place, and in the reader's colours."""
+"""What a page loads before it shows anything: little, from one place, and in the reader's colors."""
 
 import re
 

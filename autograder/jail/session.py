@@ -14,7 +14,7 @@ import socket
 import struct
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from subprocess import Popen, TimeoutExpired
 
@@ -25,6 +25,10 @@ LOAD_SECONDS = 10.0  # of CPU, for the whole notebook
 WALL_FACTOR = 3  # a busy machine may take this many times longer before the clock on the wall counts
 MAX_EVENTS = 50  # remarks on cells; the worker sends no more
 START_SECONDS = 120.0  # a cold disk may need long for NumPy and SciPy
+# What a worker imports for all: the setup cell of every notebook asks for the second. SciPy's second one brings its own
+# OpenBLAS.
+BASE = ("numpy", "urllib.request")
+SCIPY = (*BASE, "scipy.special", "scipy.linalg")
 WORKER_SECONDS = 20.0  # fork and clean-up, on a machine under heavy load
 
 
@@ -60,13 +64,33 @@ class Answer:
 
 
 class Jail:
-    """One warm worker, started by `launch(control_fd, stderr_fd) -> Popen`, and one session at a time in it.
+    """Warm workers, started by `launch(control_fd, stderr_fd) -> Popen`, and one session at a time in them.
 
-    `filtered=False` leaves the system-call filter out, for `--unsafe-trusted` on systems that have none.
-    Raises `JailBroken` when the worker does not come up.
+    A fork takes the longer the more has been imported, and few exercises need SciPy: so it waits in a second worker,
+    which starts with the first notebook that asks for it. `filtered=False` leaves the system-call filter out, for
+    `--unsafe-trusted` on systems that have none. Raises `JailBroken` when a worker does not come up.
     """
 
     def __init__(self, launch: Callable[[int, int], Popen], filtered: bool = True) -> None:
+        self._launch, self._filtered = launch, filtered
+        self.workers = {False: Worker(launch, filtered)}
+
+    def session(self, scipy: bool = False) -> "Session":
+        """A fresh process for one submission, with SciPy imported if asked. Raises `JailBroken` when there is none."""
+        if scipy not in self.workers:
+            self.workers[scipy] = Worker(self._launch, self._filtered, SCIPY)
+        return self.workers[scipy].session()
+
+    def close(self) -> None:
+        """End the workers and everything in them."""
+        for worker in self.workers.values():
+            worker.close()
+
+
+class Worker:
+    """A warm process that has imported `modules` and forks for each submission. Raises as `Jail` does."""
+
+    def __init__(self, launch: Callable[[int, int], Popen], filtered: bool, modules: Sequence[str] = BASE) -> None:
         try:
             program = seccomp.program() if filtered else b""
         except seccomp.SeccompMissing as error:
@@ -82,6 +106,7 @@ class Jail:
             self.control.settimeout(START_SECONDS)
             try:
                 self.control.send(program)
+                self.control.send(" ".join(modules).encode())
                 ready = self.control.recv(16) == b"ready"
             except OSError:
                 ready = False
@@ -133,8 +158,8 @@ class Jail:
 class Session:
     """One submission's process. Closing it kills the process and all it started."""
 
-    def __init__(self, jail: Jail, channel: socket.socket, pid: int) -> None:
-        self.jail, self.channel = jail, channel
+    def __init__(self, worker: Worker, channel: socket.socket, pid: int) -> None:
+        self.worker, self.channel = worker, channel
         self.clock = (~pid << 3) | 2  # the kernel's id of that process's CPU clock
         self.ended: SessionEnded | None = None
 
@@ -148,7 +173,7 @@ class Session:
             lets no student code kill itself, so this was an operator, or the kernel short of memory.
         """
         self.channel.close()
-        if self.jail.clean(isinstance(self.ended, Died)) == signal.SIGKILL:
+        if self.worker.clean(isinstance(self.ended, Died)) == signal.SIGKILL:
             raise JailBroken("the notebook's process was killed from outside; is the machine short of memory?")
 
     def load(self, cells: list[tuple[int, str]], functions: list[str]) -> dict:

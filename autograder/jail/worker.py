@@ -1,7 +1,7 @@
 """What runs inside the jail: a warm Python that forks for each submission, and the fork that runs the student's code.
 
 Started as a script (`python worker.py CONTROL_FD SITE`) with nothing of the course beside it but `protocol.py`.
-The *zygote* imports NumPy and SciPy once, then obeys its control socket: `fork` (with one end of a fresh socket pair
+The *zygote* imports NumPy (one of two also SciPy) once, then obeys its control socket: `fork` (with one end of a fresh socket pair
 for the child) and `stop` (kill whatever the submission left, reap it, report how it ended). The *child* gives up the
 control socket, takes on the limits and the system-call filter, and only then reads what its own socket asks:
 `load` the notebook's cells, `call` a function. It holds no test, no expected value and no other submission, so
@@ -51,7 +51,7 @@ _MAGIC = re.compile(r"\s*(?:[%!?]|[\w, ]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
 def zygote(control: socket.socket) -> None:
     """Import, then fork and clean up as told, until the grader hangs up."""
     program = control.recv(1 << 16)
-    _warm_up()
+    _warm_up(control.recv(1 << 12).decode().split())
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE off: a child, of the same user, cannot look into this process
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader
@@ -79,10 +79,8 @@ def zygote(control: socket.socket) -> None:
             os._exit(0)
 
 
-def _warm_up() -> None:
-    # The second brings SciPy's own OpenBLAS, which must not be loaded under the memory limit; the fourth is what the
-    # setup cell of every notebook imports.
-    for name in ("numpy", "scipy.linalg", "scipy.special", "urllib.request"):
+def _warm_up(modules: list[str]) -> None:
+    for name in modules:
         importlib.import_module(name)
     numpy = sys.modules["numpy"]
     # One product starts OpenBLAS's buffers here, once, instead of in every child.

@@ -61,8 +61,7 @@ def model(rng, grid=(2, 2), *on, pool="cls", R=0, P=1, C=3, d=12, h=1, L=1, d_ff
     """
 
     def normal(*shape, times=1.0, part=None):
-        drawn = rng.standard_normal(shape)
-        return drawn * times if part in (None, *on) else np.zeros(shape)
+        return rng.standard_normal(shape) * times if part in (None, *on) else np.zeros(shape)
 
     def gain(varied):
         return 1 + rng.uniform(-0.5, 0.5, d) * varied

@@ -1,4 +1,4 @@
-// The editor: CodeMirror for Python, in the colours of the book's code blocks and usable from the keyboard.
+// The editor: CodeMirror for Python, in the colors of the book's code blocks and usable from the keyboard.
 // A script of its own, which exercise.js loads when the reader comes near.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { pythonLanguage } from "@codemirror/lang-python";
@@ -7,7 +7,7 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tagHighlighter, tags } from "@lezer/highlight";
 
-// The class names that Pygments uses, so that the theme's colours for code hold here too, in light and in dark.
+// The class names that Pygments uses, so that the theme's colors for code hold here too, in light and in dark.
 const pygments = tagHighlighter([
   { tag: tags.keyword, class: "k" },
   { tag: [tags.operatorKeyword, tags.definitionOperator], class: "ow" },

@@ -1,4 +1,4 @@
-// The explorer's pictures: a bar of shares, and shares against the image side. Each part has a pattern beside its colour.
+// The explorer's pictures: a bar of shares, and shares against the image side. Each part has a pattern beside its color.
 import { percent, whole } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
