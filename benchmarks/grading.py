@@ -27,7 +27,7 @@ from benchmarks import classes, graders, machine
 
 RECORD = ROOT / "book" / "data" / "bench" / "grading.json"
 COMPARED = ("right-line-by-line", "right-list-of-shapes", "wrong-class-token-follows-pool")
-COPIES = 100  # of each of them for our grader, so that the start of the command is shared as it is in a class
+COPIES = 300  # of each of them for our grader, so that the start of the command is shared as it is in a class
 STUDENTS = 1_000
 LOOP_EVERY = 4  # students: one notebook of five, so that one in twenty loops
 # How many times faster than these the project set out to be.

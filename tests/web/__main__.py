@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -21,8 +22,11 @@ from rich.table import Table
 
 from tests.pages import BASE, CHROMIUM, QUIET, ROOT, SITE, Handler
 
+from autograder import masters
+from autograder.catalog import EXERCISES
+
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from course import npm
+from course import live, npm
 
 HERE = Path(__file__).resolve().parent
 EXERCISE, CHAPTER = "book/exercises/vit_param_count.html", "book/05_parameters.html"
@@ -137,6 +141,25 @@ def lighthouse(url: str, times: int = 3) -> dict[str, int]:
     return {name: round(100 * statistics.median(run[name]["score"] for run in runs)) for name in CATEGORIES}
 
 
+def solved(said: str) -> bool:
+    return said.startswith("All ") and said.endswith(" cases are right.")
+
+
+def in_firefox(program: str, address: str) -> dict:
+    """What Firefox made of the exercises that need no package: right answers, an endless loop, a reload."""
+    answers = {}
+    for name, exercise in EXERCISES.items():
+        master = masters.read(exercise)
+        if not live.packages(exercise, master):
+            answers[name] = "\n\n\n".join(master.reference) + "\n"
+    script = HERE / "firefox.mjs"
+    npm.install(HERE)
+    done = subprocess.run([npm.NODE, script, program, address], input=json.dumps(answers), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"Firefox did not get through the exercises.\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
 def main() -> None:
     """Measure and print; what misses its target is marked."""
     if CHROMIUM is None:
@@ -164,6 +187,17 @@ def main() -> None:
         for name in PAGES:
             for category, score in lighthouse(address + name).items():
                 row(f"{name}, {category}", score, "{:.0f}", CATEGORIES[category], at_least=True)
+        if firefox := shutil.which("firefox") or shutil.which("firefox-esr"):
+            there = in_firefox(firefox, address)
+            table.title = f"The pages, in Chromium and {there['version']}"
+            row("Firefox, exercises solved", sum(map(solved, there["solved"].values())), "{}", 4, at_least=True)
+            row("Firefox, loop stopped", there["stopped"] == "Stopped.", "{:d}", 1, at_least=True)
+            row("Firefox, answer there after a reload", "while True" in there["kept"], "{:d}", 1, at_least=True)
+            row("Firefox, first result after the click, cold", there["first"] / 1000, "{:.1f} s", 6)
+            row("Firefox, a later check", there["later"], "{:.0f} ms", 100)
+            row("Firefox, errors of the page", len(there["faults"]), "{}", 0)
+        else:
+            table.caption = "There is no Firefox here: not tried."
     Console().print(table)
     Console().print(f"A plain Jupyter Book loads {theirs / 1000:.0f} kB for the same chapter.")
 

@@ -25,7 +25,6 @@ from autograder.catalog import EXERCISES
 from course import live
 
 logger = logging.getLogger(__name__)
-DIFFICULTY = {"core": "core", "interview": "interview level"}
 
 
 def fence(directive: str, argument: str, body: str, **options: str) -> str:
@@ -60,8 +59,7 @@ class VitExercise(SphinxDirective):
         top = "../" * self.env.docname.count("/")
         parts = [
             f"# {exercise.title}",
-            f"{exercise.points} points, about {exercise.minutes} minutes, {DIFFICULTY[exercise.difficulty]}. "
-            f"The chapter behind it is {{doc}}`/book/{exercise.chapter}`.",
+            f"{exercise.in_words}. The chapter behind it is {{doc}}`/book/{exercise.chapter}`.",
             fence("exercise", "", master.statement, label=name, nonumber=""),
             "## Your code",
             live.opening(exercise, master, live.address(self.config)),
