@@ -120,7 +120,7 @@ def slowest(students: list[Student]) -> list[dict]:
 
 
 def troubles(students: list[Student]) -> list[dict]:
-    """The submissions that were not graded, by what happened to them."""
+    """The submissions that were handed in and not graded, by what happened to them."""
     rows = [
         {
             "student": student,
@@ -130,9 +130,19 @@ def troubles(students: list[Student]) -> list[dict]:
         }
         for student in students
         for result in student.results
-        if result["status"] != "graded"
+        if result["status"] not in ("graded", "missing")
     ]
     return sorted(rows, key=lambda row: list(STATUS).index(row["status"]), reverse=True)
+
+
+def absent(students: list[Student]) -> list[dict]:
+    """Who handed in nothing for an exercise, where most are missing first."""
+    who: dict[str, list[Student]] = {}
+    for student in students:
+        for result in student.results:
+            if result["status"] == "missing":
+                who.setdefault(result["exercise"], []).append(student)
+    return [{"exercise": name, "students": who[name]} for name in sorted(who, key=lambda name: -len(who[name]))]
 
 
 # ---- the pages
@@ -188,6 +198,7 @@ def write_report(out: Path) -> Path:
             mistakes=mistakes(students),
             slowest=slowest(students),
             troubles=troubles(students),
+            absent=absent(students),
         ),
         "utf-8",
     )

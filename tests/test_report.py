@@ -13,7 +13,7 @@ from pages import ROOT
 from autograder import misconceptions
 from autograder.catalog import EXERCISES
 from autograder.graded import load
-from autograder.report import distributions, failures, histogram, mistakes, slowest, troubles, write_report
+from autograder.report import absent, distributions, failures, histogram, mistakes, slowest, troubles, write_report
 from autograder.results import folder_name
 from autograder.task import Task, about_notebook, failed, missing, result
 
@@ -93,7 +93,12 @@ def test_the_misconceptions_are_ranked_by_students_and_carry_their_sentence(out:
 
 def test_what_needs_a_look_comes_with_the_graders_own_faults_first(out: Path) -> None:
     rows = [(row["student"].name, row["status"], row["remark"]) for row in troubles(load(out))]
-    assert rows == [("eve", "engine-error", "The jail broke."), ("dee", "missing", "No notebook was handed in.")]
+    assert rows == [("eve", "engine-error", "The jail broke.")]
+
+
+def test_who_handed_in_nothing_is_listed_by_exercise(out: Path) -> None:
+    rows = [(row["exercise"], [student.name for student in row["students"]]) for row in absent(load(out))]
+    assert rows == [("vit_param_count", ["dee"])]
 
 
 def test_the_slowest_come_first(out: Path) -> None:
