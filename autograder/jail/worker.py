@@ -1,11 +1,11 @@
 """What runs inside the jail: a warm Python that forks for each submission, and the fork that runs the student's code.
 
 Started as a script (`python worker.py CONTROL_FD SITE`) with nothing of the course beside it but `protocol.py`.
-The *zygote* imports NumPy (one of two also SciPy) once, then obeys its control socket: `fork` (with one end of a fresh socket pair
-for the child) and `stop` (kill whatever the submission left, reap it, report how it ended). The *child* gives up the
-control socket, takes on the limits and the system-call filter, and only then reads what its own socket asks:
-`load` the notebook's cells, `call` a function. It holds no test, no expected value and no other submission, so
-whatever student code does to it can only change its own answers.
+The *zygote* imports what it is told (NumPy, and SciPy for the notebooks that speak of it), then obeys its control socket:
+`fork` (with one end of a fresh socket pair for the child) and `stop` (kill whatever the submission left, reap it, report
+how it ended). The *child* gives up the control socket, takes on the limits and the system-call filter, and only then reads
+what its own socket asks: `load` the notebook's cells, `call` a function. It holds no test, no expected value and no other
+submission, so whatever student code does to it can only change its own answers.
 """
 
 import ast
