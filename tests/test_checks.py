@@ -24,7 +24,7 @@ from solutions.vit_param_count import CASES, vit_param_count
     [
         (7, None),
         (2**70, None),
-        (None, "returned None: is a `return` missing"),
+        (None, "returned None: look for a missing `return`"),
         (True, "a bool where a count is asked for"),
         (7.0, "a whole float where a Python int is asked for: divide with `//`"),
         (7.5, "a float with a fraction"),
