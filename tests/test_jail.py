@@ -242,12 +242,15 @@ def test_a_process_that_does_not_read_cannot_hold_up_the_grader(against):
         current.call("f", (np.zeros(2_000_000),), {})
 
 
-def test_an_answer_before_the_question_ends_the_session(against):
+@pytest.mark.parametrize(
+    "early",
+    [b"early", protocol.encode({"id": "0" * 32, "result": {"t": [3, None]}, "again": True, "operations": 0}, [])],
+)
+def test_an_answer_before_the_question_ends_the_session(against, early):
     said = threading.Event()
-    early = protocol.encode({"id": "0" * 32, "result": {"t": [3, None]}, "operations": 0}, [])
     current = against(lambda channel: (channel.send(early), said.set()))
     said.wait()
-    with pytest.raises(Crashed, match="another question"):
+    with pytest.raises(Crashed, match="before the question"):
         current.call("f", (), {})
 
 

@@ -247,6 +247,8 @@ class Session:
         nonce = request["id"] = secrets.token_hex(16)
         deadline = _Deadline(self.clock, limit)
         try:
+            if self._readable():
+                raise Crashed("an answer before the question")
             self._write(protocol.encode(request, buffers), deadline)
             frame, size = self._read_frame(deadline)
             reply = protocol.decode(bytes(frame[:size]))
@@ -263,6 +265,11 @@ class Session:
     def _end(self, error: SessionEnded) -> None:
         self.ended = error
         raise error
+
+    def _readable(self) -> bool:
+        poll = select.poll()
+        poll.register(self.channel, select.POLLIN)
+        return bool(poll.poll(0))
 
     def _write(self, data: bytes, deadline: "_Deadline") -> None:
         view = memoryview(data)

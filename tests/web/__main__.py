@@ -197,7 +197,13 @@ def main() -> None:
         table.caption = "There is no Firefox here: not tried."
     else:
         table.title = f"The pages, in Chromium and {there['version']}"
-        row("Firefox, exercises solved", sum(map(solved, there["solved"].values())), "{}", 4, at_least=True)
+        row(
+            "Firefox, exercises solved",
+            sum(map(solved, there["solved"].values())),
+            "{}",
+            len(there["solved"]),
+            at_least=True,
+        )
         row("Firefox, loop stopped", there["stopped"] == "Stopped.", "{:d}", 1, at_least=True)
         row("Firefox, answer there after a reload", "while True" in there["kept"], "{:d}", 1, at_least=True)
         row("Firefox, first result after the click, cold", there["first"] / 1000, "{:.1f} s", 6)
