@@ -9,7 +9,6 @@ import contextlib
 import importlib.machinery
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -52,6 +51,7 @@ class Slot:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 cwd=ROOT,
+                process_group=0,  # Ctrl-C is the run's to answer, also while this one is still starting
             )
         if self.core is not None:
             with contextlib.suppress(OSError):  # the core may have been taken from this machine meanwhile
@@ -157,7 +157,6 @@ def _die_with(fd: int) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's to answer
     descriptor = int(sys.argv[1])
     threading.Thread(target=_die_with, args=(descriptor,), daemon=True).start()
     with contextlib.suppress(BrokenPipeError):
